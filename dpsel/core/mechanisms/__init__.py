@@ -1,0 +1,1 @@
+"""Private selection of k features from a score vector, one file a mechanism."""

@@ -1,0 +1,122 @@
+"""The lazy sampler: the winning class, drawn from the exact law, while looking at few classes.
+
+Think of every k-subset as having its own y ~ Exp(1); its noise is -log(1 - exp(-y)), so the
+smallest y has the largest noise. The smallest y among M subsets is one draw, E / M. For a
+node, all classes (h, t1..t2), this gives an interval for the best value in it: the noise less the
+loss at t2, to the noise less the loss at t1. A node whose upper end lies below another's lower
+end is dropped. Any other is split: the smallest y belongs to a part with the probability of its
+share of the subsets, and the smallest of another part is the same y plus a fresh draw, because
+exponential draws have no memory. Nothing here is approximate, and what is drawn does not depend
+on which nodes are split, so the scores decide only how far to look.
+
+Many independent draws are carried along together, as arrays.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsel.core.arrays import BoolArray, FloatArray, IntArray
+from dpsel.core.mechanisms.binomials import log_binomial_gap
+from dpsel.core.mechanisms.losses import LipschitzLosses, largest_noise
+from dpsel.core.randomness import Randomness, exponentials
+
+_NODES_AT_ONCE = 1 << 18
+# Splitting costs the same for a handful of nodes as for this many.
+_CHEAP_NODES = 1 << 10
+_MOST_PARTS = 32
+
+
+def lazy_classes(losses: LipschitzLosses, draws: int, rng: Randomness) -> tuple[IntArray, IntArray]:
+    """Return the winning (h, t) of every draw; the top set is (k - 1, k).
+
+    Privacy:
+        Neighbors: whatever the scores behind `losses` were made for.
+        Guarantee: that of canonical-lipschitz, whose law this draws from.
+        Assumes: an rng the adversary cannot predict.
+        Tested by: tests/privacy/test_canonical_lipschitz.py
+    """
+    at_once = max(1, _NODES_AT_ONCE // losses.k)
+    parts = [
+        _lazy_classes(losses, min(at_once, draws - first), rng)
+        for first in range(0, draws, at_once)
+    ]
+    return np.concatenate([h for h, _ in parts]), np.concatenate([t for _, t in parts])
+
+
+@dataclass(frozen=True)
+class _Nodes:
+    """Classes (h, t1..t2) of some draw, with the log of their smallest y."""
+
+    draw: IntArray
+    h: IntArray
+    t1: IntArray
+    t2: IntArray
+    log_y: FloatArray
+
+    def __getitem__(self, which: BoolArray) -> "_Nodes":
+        return _Nodes(
+            self.draw[which], self.h[which], self.t1[which], self.t2[which], self.log_y[which]
+        )
+
+
+def _lazy_classes(
+    losses: LipschitzLosses, draws: int, rng: Randomness
+) -> tuple[IntArray, IntArray]:
+    """Draw the winners of a number of draws that fits in memory."""
+    best_h = np.full(draws, losses.k - 1)
+    best_t = np.full(draws, losses.k)
+    # The top set is a class of its own, of one subset and no loss.
+    floor = largest_noise(np.log(exponentials(rng, draws)))
+    nodes = _whole_rows(losses, draws, rng)
+    while nodes.draw.size:
+        noise = largest_noise(nodes.log_y)
+        upper = noise - losses(nodes.h, nodes.t1)
+        lower = noise - losses(nodes.h, nodes.t2)
+        np.maximum.at(floor, nodes.draw, lower)
+        live = upper >= floor[nodes.draw]
+        single = nodes.t1 == nodes.t2
+        winners = nodes[live & single]
+        best_h[winners.draw] = winners.h
+        best_t[winners.draw] = winners.t1
+        nodes = _split(nodes[live & ~single], losses.k, rng)
+    return best_h, best_t
+
+
+def _whole_rows(losses: LipschitzLosses, draws: int, rng: Randomness) -> _Nodes:
+    """Return one node for every h, with all its classes, for every draw."""
+    k, d = losses.k, losses.d
+    h = np.tile(np.arange(k), draws)
+    t1 = np.full(h.size, k + 1)
+    t2 = np.full(h.size, d)
+    log_y = np.log(exponentials(rng, h.size)) - np.tile(
+        log_node_size(np.arange(k), t1[:k], t2[:k], k), draws
+    )
+    return _Nodes(np.repeat(np.arange(draws), k), h, t1, t2, log_y)
+
+
+def _split(nodes: _Nodes, k: int, rng: Randomness) -> _Nodes:
+    """Split every node in parts, and give the smallest y to one in proportion to its size."""
+    count = nodes.h.size
+    parts = min(_MOST_PARTS, max(2, _CHEAP_NODES // max(1, count)))
+    # Rows are nodes, columns parts; a part may be empty, and is left out at the end.
+    width = (nodes.t2 - nodes.t1 + 1)[:, None]
+    edges = nodes.t1[:, None] + width * np.arange(parts + 1) // parts
+    t1, t2 = edges[:, :-1], edges[:, 1:] - 1
+    h = np.broadcast_to(nodes.h[:, None], t1.shape)
+    log_size = log_node_size(h, t1, t2, k)
+    log_draws = np.log(exponentials(rng, 2 * t1.size)).reshape(2, count, parts) - log_size
+    log_y = np.logaddexp(nodes.log_y[:, None], log_draws[0])
+    first = np.argmin(log_draws[1], axis=1)
+    log_y[np.arange(count), first] = nodes.log_y
+    full = t1 <= t2
+    draw = np.broadcast_to(nodes.draw[:, None], t1.shape)
+    return _Nodes(draw[full], h[full], t1[full], t2[full], log_y[full])
+
+
+def log_node_size(h: IntArray, t1: IntArray, t2: IntArray, k: int) -> FloatArray:
+    """Return the log of the number of subsets in the classes (h, t1..t2).
+
+    The sizes C(t-h-2, k-h-1) add up to C(t2-h-1, k-h) - C(t1-h-2, k-h): -inf if t1 > t2.
+    """
+    return log_binomial_gap(t2 - h - 1, k - h, t2 - t1 + 1)

@@ -1,0 +1,63 @@
+"""Order statistics of a score vector, and the features behind chosen ranks."""
+
+import numpy as np
+
+from dpsel.core.arrays import IntArray, NumberArray, WordArray
+
+_TABLE_BITS = 16
+_PIECE = 1 << 15
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Ranking:
+    """Scores in descending order: rank 1 is the largest. Equal scores rank by index, backwards.
+
+    Sorting values alone is several times faster than sorting indices with them, so the
+    indices of the few ranks that a draw needs are looked up afterwards.
+    """
+
+    def __init__(self, values: NumberArray) -> None:
+        """Sort `values`: finite, of an integer or a floating-point type."""
+        # Adding 0 turns -0.0 into 0.0, so that equal scores have equal bits.
+        self._values = np.ascontiguousarray(values) + values.dtype.type(0)
+        self._ascending = np.sort(self._values)
+        self._order: IntArray | None = None
+
+    def __len__(self) -> int:
+        """Return the number of scores."""
+        return len(self._values)
+
+    def values(self, ranks: IntArray) -> NumberArray:
+        """Return the scores at `ranks`."""
+        return self._ascending[len(self) - ranks]
+
+    def indices(self, ranks: IntArray) -> IntArray:
+        """Return the positions of the scores at distinct `ranks`, by sorting everything once."""
+        if self._order is None:
+            self._order = np.argsort(self._values, kind="stable")
+        return self._order[len(self) - ranks]
+
+    def few_indices(self, ranks: IntArray) -> IntArray:
+        """Return the same as `indices`, as a set, for one short list of ranks of many scores."""
+        wanted = np.unique(self.values(ranks))
+        table = np.zeros(1 << _TABLE_BITS, dtype=np.bool_)
+        table[_buckets(wanted)] = True
+        # In pieces that stay in the processor's cache.
+        candidates = np.concatenate(
+            [
+                first + np.flatnonzero(table[_buckets(self._values[first : first + _PIECE])])
+                for first in range(0, len(self), _PIECE)
+            ]
+        )
+        candidates = candidates[np.isin(self._values[candidates], wanted)]
+        # Their places among each other, then among all scores: ties are complete on both sides.
+        candidates = candidates[np.argsort(self._values[candidates], kind="stable")]
+        found = self._values[candidates]
+        places_here = np.arange(len(found)) - np.searchsorted(found, found)
+        places = np.searchsorted(self._ascending, found) + places_here
+        return candidates[np.isin(places, len(self) - ranks)]
+
+
+def _buckets(values: NumberArray) -> WordArray:
+    """Hash 64-bit numbers to 16 bits; equal numbers meet in one bucket."""
+    return (values.view(np.uint64) * _MIXER) >> np.uint64(64 - _TABLE_BITS)

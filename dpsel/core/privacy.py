@@ -1,0 +1,63 @@
+"""What a guarantee says: how much, for which change of the table, and for which steps."""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dpsel.core.errors import UsageError
+
+
+class Neighbors(StrEnum):
+    """Which tables count as neighbors: they differ by one unit, a row or a person."""
+
+    ADD_REMOVE = "add-remove"
+    """One unit is there or not; the number of rows is private."""
+
+    REPLACE_ONE = "replace-one"
+    """One unit has other values; the number of rows is public."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Whom the guarantee protects: a row, or a person with at most `rows` of them."""
+
+    name: str = "row"
+    rows: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse a cap that no person can keep to."""
+        if self.rows < 1:
+            raise UsageError(f"rows-per-person must be 1 or more, got {self.rows}")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Which steps the guarantee covers, and why."""
+
+    end_to_end: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """Differential privacy of one release.
+
+    For neighboring tables D and D' and every set O of outcomes,
+    P(release(D) in O) <= exp(epsilon) P(release(D') in O) + delta.
+    """
+
+    epsilon: float
+    neighbors: Neighbors
+    scope: Scope
+    unit: Unit = Unit()
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that promise nothing."""
+        check_epsilon(self.epsilon)
+
+
+def check_epsilon(epsilon: float) -> None:
+    """Refuse an epsilon that is not a positive, finite number."""
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise UsageError(f"epsilon must be a positive, finite number, got {epsilon:g}")

@@ -1,0 +1,105 @@
+"""The only makers of randomness: the operating system's, or a seeded one for tests.
+
+Everything is built from 64-bit words. Exponential draws have full relative precision at
+both ends: a 53-bit uniform would cap the noise, and make some outcomes impossible.
+"""
+
+import os
+from typing import Protocol
+
+import numpy as np
+
+from dpsel.core.arrays import FloatArray, IntArray, WordArray
+from dpsel.core.errors import UsageError
+
+_MANTISSA_BITS = np.uint64(52)
+_MANTISSA = np.uint64((1 << 52) - 1)
+_EXPONENT = np.uint64((1 << 11) - 1)
+
+
+class Randomness(Protocol):
+    """A source of independent, uniform 64-bit words."""
+
+    private: bool
+
+    def words(self, count: int) -> WordArray:
+        """Return `count` fresh words."""
+        ...
+
+
+class SystemRandomness:
+    """The operating system's cryptographic generator."""
+
+    private = True
+
+    def words(self, count: int) -> WordArray:
+        """Return `count` fresh words."""
+        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+
+
+class SeededRandomness:
+    """A reproducible generator, for tests: whoever knows the seed can undo the noise."""
+
+    private = False
+
+    def __init__(self, seed: int) -> None:
+        """Start the stream that belongs to `seed`."""
+        if seed < 0:
+            raise UsageError(f"seed must be 0 or more, got {seed}")
+        self._bits = np.random.PCG64(seed)
+
+    def words(self, count: int) -> WordArray:
+        """Return the next `count` words."""
+        return np.asarray(self._bits.random_raw(count), dtype=np.uint64)
+
+
+def make_randomness(seed: int | None) -> Randomness:
+    """Return the system's randomness, or a seeded one that is not private."""
+    return SystemRandomness() if seed is None else SeededRandomness(seed)
+
+
+def exponentials(rng: Randomness, count: int) -> FloatArray:
+    """Return `count` draws of Exp(1), accurate in relative terms however small or large.
+
+    One bit says on which side of the median log 2 the draw lies; a uniform U with a geometric
+    exponent and 52 further bits places it there: E = -log(1 - U/2) or E = -log(U/2).
+    """
+    words = rng.words(count)
+    halves = 0.5 * _uniforms(words & ((np.uint64(1) << np.uint64(63)) - np.uint64(1)), rng)
+    below = (words >> np.uint64(63)).astype(bool)
+    return np.where(below, -np.log1p(-halves), -np.log(halves))
+
+
+def integers_below(rng: Randomness, bounds: IntArray) -> IntArray:
+    """Return one unbiased integer in 0..b-1 for every b in `bounds`, by rejection."""
+    limits = bounds.astype(np.uint64)
+    # 2^64 mod b words are refused, so that b divides the number of accepted ones.
+    refused_below = (np.uint64(0) - limits) % limits
+    words = rng.words(len(limits)).copy()
+    while (again := np.flatnonzero(words < refused_below)).size:
+        words[again] = rng.words(again.size)
+    return (words % limits).astype(np.int64)
+
+
+def _uniforms(words: WordArray, rng: Randomness) -> FloatArray:
+    """Turn words of 63 bits into uniforms on (0, 1): 11 bits of exponent, then 52 of mantissa."""
+    mantissas = 1.0 + (words & _MANTISSA).astype(np.float64) * 2.0**-52
+    leading = (words >> _MANTISSA_BITS) & _EXPONENT
+    zeros = _leading_zeros(leading, 11)
+    # All 11 bits zero, one word in 2048: the exponent goes on in fresh words.
+    unfinished = np.flatnonzero(leading == 0)
+    while unfinished.size:
+        more = rng.words(unfinished.size)
+        zeros[unfinished] += _leading_zeros(more, 64)
+        unfinished = unfinished[more == 0]
+    return np.ldexp(mantissas, -1 - zeros)
+
+
+def _leading_zeros(words: WordArray, width: int) -> IntArray:
+    """Count the zero bits before the first one, in words of `width` bits."""
+    high = words >> np.uint64(32)
+    low = words & np.uint64(0xFFFFFFFF)
+    # Each half is exact as a float, and frexp's exponent is its bit length.
+    high_length = np.frexp(high.astype(np.float64))[1]
+    low_length = np.frexp(low.astype(np.float64))[1]
+    return (width - np.where(high > 0, high_length + 32, low_length)).astype(np.int64)

@@ -1,0 +1,82 @@
+"""Private top-k of any score vector: the mechanism without tables."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpsel.core.arrays import IntArray, NumberArray
+from dpsel.core.errors import UsageError
+from dpsel.core.mechanisms.canonical_lipschitz import Sampler
+from dpsel.core.mechanisms.registry import find_mechanism
+from dpsel.core.randomness import make_randomness
+from dpsel.core.scores.base import Scores
+
+# Differences of integers up to here cannot overflow; larger ones are compared as floats.
+_EXACT = 1 << 62
+
+
+def top_k(
+    scores: ArrayLike,
+    k: int,
+    epsilon: float,
+    *,
+    sensitivity: float = 1.0,
+    gamma: float = 0.5,
+    mechanism: str = "canonical-lipschitz",
+    sampler: str = "lazy",
+    seed: int | None = None,
+    draws: int | None = None,
+) -> IntArray:
+    """Select k of the largest scores, with differential privacy.
+
+    Privacy:
+        Domain: finite scores, at least k of them.
+        Neighbors: the caller's; `sensitivity` is stated for them.
+        Sensitivity: no score moves by more than `sensitivity` between neighbors (promised
+            by the caller).
+        Guarantee: epsilon-DP for the set of indices; none with a `seed`. `draws` selections
+            cost `draws` times epsilon.
+        Assumes: an operating system whose random numbers cannot be predicted.
+        Tested by: tests/privacy/test_canonical_lipschitz.py
+
+    Args:
+        scores: One number for every feature; larger is better.
+        k: How many to select.
+        epsilon: The privacy loss of one selection.
+        sensitivity: How far one unit can move any score.
+        gamma: The weight of the worst included score against the best missing one, 0 to 1.
+        mechanism: The name of the mechanism.
+        sampler: `lazy`, or the slow reference `direct`.
+        seed: Makes the draw reproducible, for tests; it is then not private.
+        draws: How many independent selections to make.
+
+    Returns:
+        k ascending indices, or an array of `draws` rows of them.
+
+    Raises:
+        UsageError: If an argument does not fit, or a score is not a finite number.
+    """
+    if draws is not None and draws < 1:
+        raise UsageError(f"draws must be 1 or more, got {draws}")
+    if sampler not in tuple(Sampler):
+        raise UsageError(f"sampler must be one of {', '.join(Sampler)}, got {sampler}")
+    selected = find_mechanism(mechanism)(
+        Scores(_numbers(scores), sensitivity),
+        k,
+        epsilon,
+        make_randomness(seed),
+        draws=1 if draws is None else draws,
+        gamma=gamma,
+        sampler=Sampler(sampler),
+    )
+    return selected[0] if draws is None else selected
+
+
+def _numbers(scores: ArrayLike) -> NumberArray:
+    """Return the scores as int64 where that is safe, as float64 otherwise."""
+    values = np.asarray(scores)
+    if values.dtype.kind in "iub":
+        safe = values.size == 0 or (int(values.min()) > -_EXACT and int(values.max()) < _EXACT)
+        return values.astype(np.int64 if safe else np.float64, copy=False)
+    if values.dtype.kind != "f":
+        raise UsageError("scores must be a one-dimensional array of numbers")
+    return values.astype(np.float64, copy=False)
