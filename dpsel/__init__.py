@@ -4,12 +4,20 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "top_k"]
+__all__ = ["DpselError", "Selection", "__version__", "select", "top_k"]
 
 if TYPE_CHECKING:
+    from dpsel.api import select
+    from dpsel.core.errors import DpselError
+    from dpsel.core.selection import Selection
     from dpsel.core.topk import top_k
 
-_HOMES = {"top_k": "dpsel.core.topk"}
+_HOMES = {
+    "DpselError": "dpsel.core.errors",
+    "Selection": "dpsel.core.selection",
+    "select": "dpsel.api",
+    "top_k": "dpsel.core.topk",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,10 +1,9 @@
 """What a guarantee says: how much, for which change of the table, and for which steps."""
 
-import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dpsel.core.errors import UsageError
+from dpsel.core.checks import check_at_least, check_epsilon
 
 
 class Neighbors(StrEnum):
@@ -26,8 +25,7 @@ class Unit:
 
     def __post_init__(self) -> None:
         """Refuse a cap that no person can keep to."""
-        if self.rows < 1:
-            raise UsageError(f"rows-per-person must be 1 or more, got {self.rows}")
+        check_at_least(1, self.rows, "rows-per-person")
 
 
 @dataclass(frozen=True)
@@ -55,9 +53,3 @@ class Guarantee:
     def __post_init__(self) -> None:
         """Refuse numbers that promise nothing."""
         check_epsilon(self.epsilon)
-
-
-def check_epsilon(epsilon: float) -> None:
-    """Refuse an epsilon that is not a positive, finite number."""
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise UsageError(f"epsilon must be a positive, finite number, got {epsilon:g}")

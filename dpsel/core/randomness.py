@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray, WordArray
-from dpsel.core.errors import UsageError
+from dpsel.core.checks import check_at_least
 
 _MANTISSA_BITS = np.uint64(52)
 _MANTISSA = np.uint64((1 << 52) - 1)
@@ -44,9 +44,7 @@ class SeededRandomness:
 
     def __init__(self, seed: int) -> None:
         """Start the stream that belongs to `seed`."""
-        if seed < 0:
-            raise UsageError(f"seed must be 0 or more, got {seed}")
-        self._bits = np.random.PCG64(seed)
+        self._bits = np.random.PCG64(check_at_least(0, seed, "seed"))
 
     def words(self, count: int) -> WordArray:
         """Return the next `count` words."""

@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpsel.core.arrays import IntArray, NumberArray
+from dpsel.core.checks import check_at_least
 from dpsel.core.errors import UsageError
-from dpsel.core.mechanisms.canonical_lipschitz import Sampler
 from dpsel.core.mechanisms.registry import find_mechanism
+from dpsel.core.mechanisms.sampler import Sampler
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import Scores
 
@@ -55,8 +56,8 @@ def top_k(
     Raises:
         UsageError: If an argument does not fit, or a score is not a finite number.
     """
-    if draws is not None and draws < 1:
-        raise UsageError(f"draws must be 1 or more, got {draws}")
+    if draws is not None:
+        check_at_least(1, draws, "draws")
     if sampler not in tuple(Sampler):
         raise UsageError(f"sampler must be one of {', '.join(Sampler)}, got {sampler}")
     selected = find_mechanism(mechanism)(

@@ -11,9 +11,10 @@ from dpsel import top_k
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.mechanisms import canonical_lipschitz, direct, lazy
 from dpsel.core.mechanisms.binomials import log_binomial, log_binomial_gap
-from dpsel.core.mechanisms.canonical_lipschitz import Sampler, float_slack
+from dpsel.core.mechanisms.canonical_lipschitz import float_slack
 from dpsel.core.mechanisms.losses import LipschitzLosses
 from dpsel.core.mechanisms.ranking import Ranking
+from dpsel.core.mechanisms.sampler import Sampler
 from dpsel.core.randomness import make_randomness
 from tests.chi_square import ALPHA, p_value
 from tests.exact_law import (

@@ -6,31 +6,19 @@ Differentially Private Correlations" overlap, and do not give epsilon-DP.
 """
 
 from collections.abc import Callable
-from enum import StrEnum
 
 import numpy as np
 
 from dpsel.core.arrays import IntArray
-from dpsel.core.errors import UsageError
+from dpsel.core.checks import check_epsilon, check_gamma, check_k
 from dpsel.core.mechanisms.direct import direct_classes
 from dpsel.core.mechanisms.lazy import lazy_classes
 from dpsel.core.mechanisms.losses import LipschitzLosses, log_subsets
 from dpsel.core.mechanisms.members import uniform_members
 from dpsel.core.mechanisms.ranking import Ranking
-from dpsel.core.privacy import check_epsilon
+from dpsel.core.mechanisms.sampler import Sampler
 from dpsel.core.randomness import Randomness
 from dpsel.core.scores.base import Scores
-
-
-class Sampler(StrEnum):
-    """Two ways to draw from one law."""
-
-    LAZY = "lazy"
-    """Looks at few classes: a millisecond or so after the sort."""
-
-    DIRECT = "direct"
-    """Looks at all k(d-k)+1 classes: the reference."""
-
 
 _CLASSES: dict[Sampler, Callable[[LipschitzLosses, int, Randomness], tuple[IntArray, IntArray]]] = {
     Sampler.LAZY: lazy_classes,
@@ -81,8 +69,7 @@ def canonical_lipschitz(
     d = len(scores)
     check_k(k, d)
     check_epsilon(epsilon)
-    if not 0.0 <= gamma <= 1.0:
-        raise UsageError(f"gamma must be between 0 and 1, got {gamma:g}")
+    check_gamma(gamma)
     if k == d:
         return np.tile(np.arange(d), (draws, 1))
     ranking = Ranking(scores.values)
@@ -107,9 +94,3 @@ def float_slack(d: int, k: int) -> float:
     """
     eta = 256 * 2.0**-52 * (log_subsets(d, k) + 1024.0)
     return 4.0 * eta
-
-
-def check_k(k: int, d: int) -> None:
-    """Refuse a k that does not fit the number of features."""
-    if not 1 <= k <= d:
-        raise UsageError(f"k must be between 1 and {d}, the number of features, got {k}")

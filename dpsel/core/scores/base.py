@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
-from dpsel.core.arrays import NumberArray
+from dpsel.core.arrays import FloatArray, NumberArray
+from dpsel.core.blocks import Block
 from dpsel.core.errors import UsageError
 
 
@@ -34,3 +36,43 @@ class Scores:
     def __len__(self) -> int:
         """Return the number of features."""
         return len(self.values)
+
+
+@dataclass(frozen=True)
+class Outside:
+    """How many of the cells looked at lay outside their bounds: for the data's holder only."""
+
+    cells: int = 0
+    outside: int = 0
+
+    @staticmethod
+    def among(X: FloatArray, lower: FloatArray, upper: FloatArray) -> "Outside":
+        """Count the cells of `X` beyond the bounds; a missing one is not."""
+        return Outside(X.size, int(np.count_nonzero((lower > X) | (upper < X))))
+
+    def __add__(self, other: "Outside") -> "Outside":
+        """Return both counts together."""
+        return Outside(self.cells + other.cells, self.outside + other.outside)
+
+    @property
+    def share(self) -> float:
+        """Return the share of the cells that were outside."""
+        return self.outside / self.cells if self.cells else 0.0
+
+
+class Score(Protocol):
+    """A score of a table that comes in blocks: each is reduced to a part, and parts add up."""
+
+    outside: Outside
+
+    def part(self, block: Block) -> Any:
+        """Return what one block contributes. Threads may call it."""
+        ...
+
+    def add(self, part: Any) -> None:
+        """Add a part to the total; the order does not matter."""
+        ...
+
+    def scores(self) -> Scores:
+        """Return the scores of all that was added."""
+        ...

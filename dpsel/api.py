@@ -1,0 +1,112 @@
+"""The Python face of `dpsel select`."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dpsel.core.selection import Selection
+from dpsel.plan import make_plan
+from dpsel.run import run_select
+
+
+def select(
+    table: Any,
+    *,
+    target: str,
+    k: int,
+    epsilon: float,
+    features: str | Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
+    positive: str | None = None,
+    bounds: str | Path | Mapping[str, Any] | None = None,
+    lower: float | None = None,
+    upper: float | None = None,
+    score: str = "dot",
+    mechanism: str = "canonical-lipschitz",
+    gamma: float = 0.5,
+    sampler: str = "lazy",
+    neighbors: str = "add-remove",
+    person: str | None = None,
+    rows_per_person: int | None = None,
+    input_format: str | None = None,
+    separator: str | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+) -> Selection:
+    """Select the k features of a table that matter most for a target, with differential privacy.
+
+    What the data's holder should know, such as many cells outside their bounds, is said as a
+    warning; it is not for release.
+
+    Privacy:
+        Domain: any table of at most 2^31 - 1 rows; a cell that is no number counts as the middle
+            of its bounds. Column names and types are public, and so are all arguments.
+        Neighbors: `neighbors`, for one row, or for one `person` with all rows.
+        Sensitivity: that of the score on bounded rows, times `rows_per_person`.
+        Guarantee: epsilon-DP for the returned record; none with a `seed`.
+        Assumes: bounds that were not read off the data; no observer of the running time.
+        Tested by: tests/privacy/test_dot_sensitivity.py
+
+    Args:
+        table: A path, a folder or glob of Parquet files, `-` for stdin, or a frame of polars,
+            pandas or pyarrow.
+        target: The column to predict.
+        k: How many features to select.
+        epsilon: The privacy loss.
+        features: Names or globs of the columns to choose from; all others if empty.
+        exclude: Names or globs of columns to leave out.
+        positive: The label of the target that counts 1; any other counts -1.
+        bounds: Public bounds: a TOML or JSON file, or a mapping of that shape.
+        lower: The public lower bound of every column, together with `upper`.
+        upper: The public upper bound of every column.
+        score: The name of the score.
+        mechanism: The name of the mechanism.
+        gamma: The mechanism's weight of the worst included score, 0 to 1.
+        sampler: `lazy` or `direct`.
+        neighbors: `add-remove` or `replace-one`.
+        person: The column that says whose row it is, to protect persons instead of rows.
+        rows_per_person: At most so many rows of a person count; 1 if not given.
+        input_format: The format of the file, if its name does not tell.
+        separator: What separates the cells of a CSV.
+        seed: Makes the draw reproducible, for tests; nothing is then guaranteed.
+        threads: How many threads read; all cores if not given.
+
+    Raises:
+        UsageError: If an argument does not fit.
+        InputError: If the table or the bounds cannot be used.
+    """
+    plan = make_plan(
+        target=target,
+        k=k,
+        epsilon=epsilon,
+        features=(features,) if isinstance(features, str) else tuple(features),
+        exclude=(exclude,) if isinstance(exclude, str) else tuple(exclude),
+        positive=positive,
+        bounds=bounds,
+        lower=lower,
+        upper=upper,
+        score=score,
+        mechanism=mechanism,
+        gamma=gamma,
+        sampler=sampler,
+        neighbors=neighbors,
+        person=person,
+        rows_per_person=rows_per_person,
+        input_format=input_format,
+        separator=separator,
+        seed=seed,
+        threads=threads,
+    )
+    return run_select(table, plan, _Warner())
+
+
+class _Warner:
+    """Turns notes into Python warnings."""
+
+    def note(self, message: str) -> None:
+        """Warn, at the line that called `select`."""
+        warnings.warn(message, UserWarning, stacklevel=5)
+
+    def progress(self, done: float) -> None:
+        """Say nothing."""

@@ -1,0 +1,103 @@
+"""The command line: registers the commands, and turns whatever happens into an exit code.
+
+0 done, 2 usage, 3 input, 5 output, 70 a bug, 130 interrupted.
+"""
+
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from dpsel import __version__
+from dpsel.cli.render import say
+from dpsel.cli.select import select
+from dpsel.core.errors import DpselError, UsageError
+
+BUG = 70
+INTERRUPTED = 130
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 done, 2 usage, 3 input, 5 output, 70 a bug, 130 interrupted.",
+)
+
+
+def _print_version(wanted: bool) -> None:
+    """Print the version and stop."""
+    if wanted:
+        typer.echo(f"dpsel {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
+        ),
+    ] = False,
+) -> None:
+    """Differentially private feature selection: which columns matter, and no row exposed."""
+
+
+def _unwrapped(docstring: str | None) -> str:
+    """Return a docstring with one line a paragraph, which the terminal then wraps."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in (docstring or "").split("\n\n"))
+
+
+app.command(help=_unwrapped(select.__doc__))(select)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code; errors become one or two plain lines."""
+    debug = "--debug" in arguments
+    if not debug:
+        warnings.simplefilter("ignore")
+    try:
+        code = app(args=list(arguments), standalone_mode=False, prog_name="dpsel")
+    except DpselError as error:
+        say("error", str(error))
+        return error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except Exception as error:
+        if hasattr(error, "format_message"):  # Typer's own complaint about the arguments
+            say("error", error.format_message().rstrip("."))
+            say("help", _help_hint(arguments))
+            return UsageError.exit_code
+        return _report_bug(error, debug=debug)
+    if code == INTERRUPTED:
+        say("error", "interrupted; nothing was released")
+    return code if isinstance(code, int) else 0
+
+
+def main() -> None:
+    """Run the command line that this process was started with."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def _help_hint(arguments: Sequence[str]) -> str:
+    """Return the command that shows the help that is wanted here."""
+    names = [command.callback.__name__ for command in app.registered_commands if command.callback]
+    command = next((argument for argument in arguments if argument in names), None)
+    return f"dpsel {command} --help" if command else "dpsel --help"
+
+
+def _report_bug(error: Exception, *, debug: bool) -> int:
+    """Say where a bug is. Its message is kept back, since it may quote a cell."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{type(error).__name__}, {frames[-1].name} in line {frames[-1].lineno}"
+    say("error", f"this is a bug in dpsel ({place}); nothing was released")
+    if debug:
+        for frame in frames:
+            say("debug", f"{frame.filename}:{frame.lineno} in {frame.name}")
+    else:
+        say("help", "run it again with --debug, and report what that prints")
+    return BUG

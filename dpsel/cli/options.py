@@ -1,0 +1,224 @@
+"""Every option, declared once. Imports nothing heavy: `--help` is instant."""
+
+from typing import Annotated
+
+import typer
+
+from dpsel.core.mechanisms.sampler import Sampler
+from dpsel.core.privacy import Neighbors
+from dpsel.io.formats import InputFormat, OutputFormat
+
+_COLUMNS = "Columns"
+_PRIVACY = "Privacy"
+_METHOD = "Method"
+_INPUT = "Input"
+_OUTPUT = "Output"
+
+TableArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="TABLE",
+        help="A Parquet, CSV, TSV or Arrow file, a folder of Parquet files, a glob, or - for stdin.",
+        show_default=False,
+    ),
+]
+Target = Annotated[
+    str,
+    typer.Option("--target", metavar="COLUMN", help="The column to predict.", show_default=False),
+]
+K = Annotated[
+    int, typer.Option("--k", metavar="K", help="How many features to select.", show_default=False)
+]
+Epsilon = Annotated[
+    float,
+    typer.Option(
+        "--epsilon", metavar="E", help="The privacy loss, such as 1 or 2.", show_default=False
+    ),
+]
+
+Features = Annotated[
+    list[str],
+    typer.Option(
+        "--features",
+        metavar="NAMES",
+        help="Choose among these columns only: names or globs, with commas or repeated.",
+        rich_help_panel=_COLUMNS,
+        show_default="all but the target",
+    ),
+]
+Exclude = Annotated[
+    list[str],
+    typer.Option(
+        "--exclude",
+        metavar="NAMES",
+        help="Leave these columns out: names or globs, with commas or repeated.",
+        rich_help_panel=_COLUMNS,
+        show_default=False,
+    ),
+]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        "--positive",
+        metavar="LABEL",
+        help="For a text target: this label counts 1, any other -1.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+BoundsFile = Annotated[
+    str | None,
+    typer.Option(
+        "--bounds",
+        metavar="FILE",
+        help="Public bounds of the columns, in TOML or JSON.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+Lower = Annotated[
+    float | None,
+    typer.Option(
+        "--lower",
+        metavar="L",
+        help="Public lower bound of every column.",
+        rich_help_panel=_COLUMNS,
+        show_default="-1, the table is taken as bounded",
+    ),
+]
+Upper = Annotated[
+    float | None,
+    typer.Option(
+        "--upper",
+        metavar="U",
+        help="Public upper bound of every column.",
+        rich_help_panel=_COLUMNS,
+        show_default="1",
+    ),
+]
+
+NeighborsOption = Annotated[
+    Neighbors,
+    typer.Option(
+        "--neighbors",
+        help="What one row more or less means: it is there or not, or it has other values.",
+        rich_help_panel=_PRIVACY,
+    ),
+]
+Person = Annotated[
+    str | None,
+    typer.Option(
+        "--person",
+        metavar="COLUMN",
+        help="Protect persons, not rows: the column that says whose row it is.",
+        rich_help_panel=_PRIVACY,
+    ),
+]
+RowsPerPerson = Annotated[
+    int | None,
+    typer.Option(
+        "--rows-per-person",
+        metavar="R",
+        help="At most R rows of a person count. Needs --person.",
+        rich_help_panel=_PRIVACY,
+        show_default="1",
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        help="For tests only: a reproducible draw, which is not private.",
+        rich_help_panel=_PRIVACY,
+    ),
+]
+
+ScoreName = Annotated[
+    str,
+    typer.Option("--score", metavar="NAME", help="dot.", rich_help_panel=_METHOD),
+]
+MechanismName = Annotated[
+    str,
+    typer.Option(
+        "--mechanism", metavar="NAME", help="canonical-lipschitz.", rich_help_panel=_METHOD
+    ),
+]
+Gamma = Annotated[
+    float,
+    typer.Option(
+        "--gamma",
+        metavar="G",
+        help="Weight of the worst included score against the best missing one, 0 to 1.",
+        rich_help_panel=_METHOD,
+    ),
+]
+SamplerOption = Annotated[
+    Sampler,
+    typer.Option(
+        "--sampler",
+        help="How to draw: lazy is fast, direct the reference; the law is the same.",
+        rich_help_panel=_METHOD,
+    ),
+]
+
+InputFormatOption = Annotated[
+    InputFormat | None,
+    typer.Option(
+        "--input-format",
+        help="The format of TABLE, if its name does not tell.",
+        rich_help_panel=_INPUT,
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        "--separator",
+        metavar="CHAR",
+        help="What separates the cells of a CSV.",
+        rich_help_panel=_INPUT,
+        show_default="comma",
+    ),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        metavar="N",
+        help="How many threads read.",
+        rich_help_panel=_INPUT,
+        show_default="all cores",
+    ),
+]
+
+OutputPlace = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        metavar="FILE",
+        help="Where to write the record; - for stdout.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+OutputFormatOption = Annotated[
+    OutputFormat,
+    typer.Option(
+        "--format",
+        help="The whole record, or the names or indices alone, one a line.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Replace an existing output file.", rich_help_panel=_OUTPUT),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", help="No notes and no progress on stderr.", rich_help_panel=_OUTPUT),
+]
+NoProgress = Annotated[
+    bool,
+    typer.Option("--no-progress", help="No progress bar on stderr.", rich_help_panel=_OUTPUT),
+]
+Debug = Annotated[
+    bool,
+    typer.Option("--debug", help="After a bug, show where it happened.", rich_help_panel=_OUTPUT),
+]

@@ -1,0 +1,70 @@
+"""What the data's holder sees: plain lines and a progress bar, on stderr only."""
+
+import sys
+from contextlib import suppress
+from types import TracebackType
+from typing import Any
+
+from dpsel.io.text import printable
+
+
+def say(kind: str, message: str) -> None:
+    """Write one plain line to stderr; without a stderr there is nobody to tell."""
+    if sys.stderr is None:
+        return
+    with suppress(OSError):
+        print(f"{kind}: {printable(message)}", file=sys.stderr, flush=True)  # noqa: T201
+
+
+class TerminalReporter:
+    """Notes as lines, progress as a bar if stderr is a terminal.
+
+    The bar shows a share of the work, never a number of rows.
+    """
+
+    def __init__(self, *, quiet: bool, bar: bool) -> None:
+        """Be quiet, or show a bar, or neither."""
+        self._quiet = quiet
+        self._bar_wanted = bar and not quiet and sys.stderr is not None and sys.stderr.isatty()
+        self._notes: list[str] = []
+        self._progress: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> "TerminalReporter":
+        """Show an empty bar."""
+        if self._bar_wanted:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+            self._progress = Progress(
+                TextColumn("reading"),
+                BarColumn(),
+                TaskProgressColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._task = self._progress.add_task("reading", total=1.0)
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take the bar away, then say what there was to say."""
+        if self._progress is not None:
+            self._progress.stop()
+        for message in self._notes:
+            say("note", message)
+
+    def note(self, message: str) -> None:
+        """Say something after the bar is gone."""
+        if not self._quiet:
+            self._notes.append(message)
+
+    def progress(self, done: float) -> None:
+        """Move the bar."""
+        if self._progress is not None:
+            self._progress.update(self._task, completed=done)

@@ -1,0 +1,79 @@
+"""`dpsel select`."""
+
+from dpsel.cli import options
+from dpsel.cli.render import TerminalReporter
+from dpsel.core.mechanisms.sampler import Sampler
+from dpsel.core.privacy import Neighbors
+from dpsel.io.formats import OutputFormat
+
+
+def select(
+    table: options.TableArgument,
+    target: options.Target,
+    k: options.K,
+    epsilon: options.Epsilon,
+    features: options.Features = [],  # noqa: B006
+    exclude: options.Exclude = [],  # noqa: B006
+    positive: options.Positive = None,
+    bounds: options.BoundsFile = None,
+    lower: options.Lower = None,
+    upper: options.Upper = None,
+    neighbors: options.NeighborsOption = Neighbors.ADD_REMOVE,
+    person: options.Person = None,
+    rows_per_person: options.RowsPerPerson = None,
+    seed: options.Seed = None,
+    score: options.ScoreName = "dot",
+    mechanism: options.MechanismName = "canonical-lipschitz",
+    gamma: options.Gamma = 0.5,
+    sampler: options.SamplerOption = Sampler.LAZY,
+    input_format: options.InputFormatOption = None,
+    separator: options.Separator = None,
+    threads: options.Threads = None,
+    output: options.OutputPlace = "-",
+    output_format: options.OutputFormatOption = OutputFormat.JSON,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    no_progress: options.NoProgress = False,
+    debug: options.Debug = False,
+) -> None:
+    """Select the K features that matter most for a target, with differential privacy.
+
+    Prints a JSON record that holds only what may be published: the selected columns, the method
+    and the guarantee. All else goes to stderr, which is for the data's holder.
+
+    Example: dpsel select data.parquet --target y --k 5 --epsilon 2
+    """
+    from dpsel.io.records import Output, selection_text
+    from dpsel.plan import make_plan
+    from dpsel.run import run_select
+
+    plan = make_plan(
+        target=target,
+        k=k,
+        epsilon=epsilon,
+        features=features,
+        exclude=exclude,
+        positive=positive,
+        bounds=bounds,
+        lower=lower,
+        upper=upper,
+        score=score,
+        mechanism=mechanism,
+        gamma=gamma,
+        sampler=sampler,
+        neighbors=neighbors,
+        person=person,
+        rows_per_person=rows_per_person,
+        input_format=input_format,
+        separator=separator,
+        seed=seed,
+        threads=threads,
+    )
+    with (
+        Output(output, force=force, never=table) as place,
+        TerminalReporter(quiet=quiet, bar=not no_progress) as reporter,
+    ):
+        if seed is not None:
+            reporter.note("--seed is for tests: this selection is not private")
+        selection = run_select(table, plan, reporter)
+        place.write(selection_text(selection, output_format))

@@ -1,0 +1,79 @@
+"""Public bounds, and the only door from raw values to bounded integers.
+
+A value is clipped to its bounds, mapped to [-1, 1] with the middle at 0, and rounded to a
+multiple of 2^-16. It depends on no other row. Missing and NaN become 0, infinities clip.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsel.core.arrays import FloatArray
+from dpsel.core.errors import UsageError
+
+ONE = 1 << 16
+"""The integer that stands for 1."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Public bounds of one column."""
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that hold nothing, or everything."""
+        if not (math.isfinite(self.lower) and math.isfinite(self.upper)):
+            raise UsageError(f"bounds must be finite, got {self.lower:g} and {self.upper:g}")
+        if self.lower >= self.upper:
+            raise UsageError(
+                f"lower must be below upper in bounds, got {self.lower:g} and {self.upper:g}"
+            )
+        if 0.5 * self.upper - 0.5 * self.lower == 0.0:
+            raise UsageError(f"bounds are too close together: {self.lower:g} and {self.upper:g}")
+
+
+UNIT_INTERVAL = Interval(-1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Public bounds of every feature, in their order, and of the target."""
+
+    lower: FloatArray
+    upper: FloatArray
+    target: Interval
+
+    @staticmethod
+    def of(features: list[Interval], target: Interval) -> "Bounds":
+        """Return bounds from one interval a feature."""
+        return Bounds(
+            np.array([interval.lower for interval in features], dtype=np.float64),
+            np.array([interval.upper for interval in features], dtype=np.float64),
+            target,
+        )
+
+
+def bounded_integers(values: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Return whole numbers within +-2^16, as floats, for values with those bounds.
+
+    Privacy:
+        Domain: any floats; each value is treated alone.
+        Guarantee: none; the result is private input for a score.
+        Tested by: tests/core/test_bounds.py
+    """
+    bounded = np.clip(values, lower, upper)
+    middle = 0.5 * lower + 0.5 * upper
+    half = 0.5 * upper - 0.5 * lower
+    if middle.any():
+        bounded -= middle
+    if (half != 1.0).any():
+        bounded /= half
+    bounded *= ONE
+    np.rint(bounded, out=bounded)
+    # Again: rounding may overshoot. A NaN is left as it is by clip, and becomes the middle.
+    np.clip(bounded, -ONE, ONE, out=bounded)
+    bounded[np.isnan(bounded)] = 0.0
+    return bounded

@@ -1,0 +1,50 @@
+"""At most R rows of a person: what makes a guarantee for persons out of one for rows."""
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from dpsel.core.arrays import BoolArray, IntArray
+
+
+class PersonLimit:
+    """Keeps the first R rows of every person, over all batches of a table.
+
+    A row without a person is left out: nobody's cap could cover it. Which rows of a person stay
+    depends on that person's rows alone, so adding or removing a person changes at most R rows.
+    """
+
+    def __init__(self, rows: int) -> None:
+        """Allow `rows` rows a person."""
+        self._rows = rows
+        self._seen: dict[Hashable, int] = {}
+
+    def keep(self, persons: Sequence[Hashable], codes: IntArray) -> BoolArray:
+        """Return which rows of the next batch stay.
+
+        Privacy:
+            Neighbors: all rows of one person, added, removed or replaced.
+            Guarantee: none; the kept rows are private input for a score.
+            Tested by: tests/core/test_persons.py
+
+        Args:
+            persons: The distinct persons of the batch.
+            codes: For every row, the place of its person in `persons`, or -1 for none.
+        """
+        counts = np.bincount(codes[codes >= 0], minlength=len(persons))
+        left = np.zeros(len(persons) + 1, dtype=np.int64)
+        for place, person in enumerate(persons):
+            seen = self._seen.get(person, 0)
+            left[place] = self._rows - seen
+            self._seen[person] = min(self._rows, seen + int(counts[place]))
+        keep: BoolArray = _occurrence(codes) < left[codes]
+        return keep
+
+
+def _occurrence(codes: IntArray) -> IntArray:
+    """Return for every row how many earlier rows of the batch have the same code."""
+    order = np.argsort(codes, kind="stable")
+    ordered = codes[order]
+    occurrence = np.empty_like(codes)
+    occurrence[order] = np.arange(len(codes)) - np.searchsorted(ordered, ordered)
+    return occurrence

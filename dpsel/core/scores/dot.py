@@ -1,0 +1,92 @@
+"""The score `dot`: |sum over rows of x y|, in exact integers."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.blocks import Block
+from dpsel.core.bounds import ONE, Bounds, bounded_integers
+from dpsel.core.errors import InputError
+from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.scores.base import Outside, Scores
+
+# Products are within 2^32, so float64 adds 2^21 of them exactly, in any order, and int64 2^31.
+_ROWS_PER_FLOAT_SUM = 1 << 21
+_MOST_ROWS = (1 << 31) - 1
+# Cells that are bounded at once: they stay in the processor's cache.
+_CELLS_AT_ONCE = 1 << 15
+_ROWS_LOOKED_AT = 1 << 12
+
+
+@dataclass(frozen=True)
+class DotPart:
+    """The sums of one block."""
+
+    first_feature: int
+    rows: int
+    sums: IntArray = field(repr=False)
+    outside: Outside = field(repr=False)
+
+
+class DotScore:
+    """Adds up blocks, in any order, and turns the sums into scores.
+
+    Privacy:
+        Domain: any floats, at most 2^31 - 1 rows.
+        Neighbors: one row, or all kept rows of one person, at most `unit.rows` of them.
+        Sensitivity: 1 a row under add-remove, 2 under replace-one, exactly.
+        Guarantee: none; the result is private input for a mechanism.
+        Tested by: tests/privacy/test_dot_sensitivity.py
+    """
+
+    def __init__(self, bounds: Bounds, neighbors: Neighbors, unit: Unit) -> None:
+        """Score features and target within public `bounds`."""
+        self._bounds = bounds
+        self._sensitivity = ONE * ONE * unit.rows * (2 if neighbors is Neighbors.REPLACE_ONE else 1)
+        self._sums = np.zeros(len(bounds.lower), dtype=np.int64)
+        self._rows = 0
+        self.outside = Outside()
+
+    def part(self, block: Block) -> DotPart:
+        """Return the sums of one block. Touches nothing shared, so threads may call it."""
+        rows, columns = block.X.shape
+        features = slice(block.first_feature, block.first_feature + columns)
+        lower, upper = self._bounds.lower[features], self._bounds.upper[features]
+        target = self._bounds.target
+        y = bounded_integers(block.y, np.array(target.lower), np.array(target.upper))
+        sums = np.zeros(columns, dtype=np.int64)
+        for first in range(0, rows, _ROWS_PER_FLOAT_SUM):
+            last = min(first + _ROWS_PER_FLOAT_SUM, rows)
+            sums += _exact_sums(block.X[first:last], y[first:last], lower, upper)
+        outside = Outside.among(block.X[:_ROWS_LOOKED_AT], lower, upper)
+        return DotPart(block.first_feature, rows, sums, outside)
+
+    def add(self, part: DotPart) -> None:
+        """Add the sums of one block to the total."""
+        self._sums[part.first_feature : part.first_feature + len(part.sums)] += part.sums
+        self.outside += part.outside
+        if part.first_feature == 0:
+            self._rows += part.rows
+        if self._rows > _MOST_ROWS:
+            raise InputError(f"a table may have at most {_MOST_ROWS} rows")
+
+    def scores(self) -> Scores:
+        """Return the scores of all blocks added, in units of 2^-32."""
+        return Scores(np.abs(self._sums), float(self._sensitivity))
+
+
+def _exact_sums(X: FloatArray, y: FloatArray, lower: FloatArray, upper: FloatArray) -> IntArray:
+    """Return the sums of x y for at most 2^21 rows: whole numbers below 2^53 all the way."""
+    rows, columns = X.shape
+    sums = np.zeros(columns)
+    at_once = max(1, _CELLS_AT_ONCE // max(1, rows))
+    step = min(rows, _CELLS_AT_ONCE)
+    for column in range(0, columns, at_once):
+        features = slice(column, column + at_once)
+        for row in range(0, rows, step):
+            piece = bounded_integers(
+                X[row : row + step, features], lower[features], upper[features]
+            )
+            sums[features] += y[row : row + step] @ piece
+    return sums.astype(np.int64)

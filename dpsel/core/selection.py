@@ -1,0 +1,102 @@
+"""The private path from scores to a record that may be published."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpsel.core.mechanisms.registry import find_mechanism
+from dpsel.core.privacy import Guarantee
+from dpsel.core.randomness import Randomness
+from dpsel.core.scores.base import Scores
+
+SCHEMA_ID = "dpsel.selection/1"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What may be published: the selected features, how they were found, and the guarantee.
+
+    `guarantee` is None where nothing is promised, and `no_guarantee_because` then says why.
+    """
+
+    selected_indices: tuple[int, ...]
+    selected_features: tuple[str, ...]
+    k: int
+    n_features: int
+    score: str
+    mechanism: str
+    parameters: Mapping[str, Any]
+    guarantee: Guarantee | None
+    no_guarantee_because: str | None
+    version: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain values, in the order they are printed."""
+        return {
+            "schema": SCHEMA_ID,
+            "selected_indices": list(self.selected_indices),
+            "selected_features": list(self.selected_features),
+            "k": self.k,
+            "n_features": self.n_features,
+            "score": self.score,
+            "mechanism": {"name": self.mechanism, **self.parameters},
+            "guarantee": None if self.guarantee is None else _guarantee_dict(self.guarantee),
+            "no_guarantee_because": self.no_guarantee_because,
+            "version": self.version,
+        }
+
+
+def select_from_scores(
+    scores: Scores,
+    names: Sequence[str],
+    *,
+    k: int,
+    guarantee: Guarantee,
+    rng: Randomness,
+    score: str,
+    mechanism: str,
+    parameters: Mapping[str, Any],
+    version: str,
+) -> Selection:
+    """Spend the guarantee's epsilon: one call of one mechanism, and the record of it.
+
+    Privacy:
+        Domain: finite scores, one for every name.
+        Neighbors: those of `guarantee`, for which the scores state their sensitivity.
+        Sensitivity: `scores.sensitivity`.
+        Guarantee: `guarantee`, for the whole record; none if `rng` is seeded.
+        Assumes: an rng the adversary cannot predict.
+        Tested by: tests/privacy/test_canonical_lipschitz.py
+    """
+    drawn = find_mechanism(mechanism)(scores, k, guarantee.epsilon, rng, **parameters)
+    indices = tuple(int(index) for index in drawn[0])
+    return Selection(
+        selected_indices=indices,
+        selected_features=tuple(names[index] for index in indices),
+        k=k,
+        n_features=len(names),
+        score=score,
+        mechanism=mechanism,
+        parameters={name: _plain(value) for name, value in parameters.items()},
+        guarantee=guarantee if rng.private else None,
+        no_guarantee_because=None if rng.private else "drawn with a fixed seed, for tests only",
+        version=version,
+    )
+
+
+def _plain(value: object) -> object:
+    """Return an enum's text, and anything else as it is."""
+    return str(value) if isinstance(value, str) else value
+
+
+def _guarantee_dict(guarantee: Guarantee) -> dict[str, Any]:
+    """Return a guarantee as plain values."""
+    return {
+        "epsilon": guarantee.epsilon,
+        "delta": guarantee.delta,
+        "neighbors": str(guarantee.neighbors),
+        "unit": guarantee.unit.name,
+        "rows_per_unit": guarantee.unit.rows,
+        "end_to_end": guarantee.scope.end_to_end,
+        "why": guarantee.scope.why,
+    }

@@ -1,0 +1,100 @@
+"""Arrow IPC files and streams, and frames in memory that speak Arrow."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.ipc
+
+from dpsel.core.blocks import Block
+from dpsel.io.arrow_values import kind_of, number_matrix
+from dpsel.io.border import reading
+from dpsel.io.columns import Column, Layout
+from dpsel.io.formats import KINDS, InputFormat
+from dpsel.io.pieces import Piece, RowReader, Rows
+from dpsel.io.sources import Source
+
+_KIND = KINDS[InputFormat.ARROW]
+_CELLS_AT_ONCE = 1 << 22
+
+
+def columns_of(schema: pa.Schema) -> tuple[Column, ...]:
+    """Return the columns of an Arrow schema."""
+    return tuple(Column(field.name, kind_of(field.type)) for field in schema)
+
+
+class ArrowStreamTable:
+    """Record batches that come one after the other, from a stream or from memory."""
+
+    def __init__(self, batches: pa.RecordBatchReader, label: str) -> None:
+        """Read `batches`, called `label` in messages."""
+        self._batches = batches
+        self.label = label
+        self.columns = columns_of(batches.schema)
+
+    def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
+        """Yield all pieces, in order."""
+        with reading(self.label, _KIND):
+            for batch in self._batches:
+                yield from batch_pieces(batch, layout, rows)
+
+
+class ArrowFileTable:
+    """An Arrow file, read batch by batch, a few columns at a time."""
+
+    def __init__(self, source: Source) -> None:
+        """Open a file, or a copy of stdin."""
+        self.label = source.label
+        self._place = source.open_random()
+        with reading(self.label, _KIND):
+            reader = self._reader(None)
+            self.columns = columns_of(reader.schema)
+            self._batches = reader.num_record_batches
+
+    def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
+        """Yield all pieces, in order."""
+        marks = [layout.target] if layout.person is None else [layout.target, layout.person]
+        with reading(self.label, _KIND):
+            for number in range(self._batches):
+                found = self._read(number, marks)
+                these = rows.rows(found[0], None if layout.person is None else found[1])
+                yield from self._feature_pieces(number, these, layout)
+
+    def _feature_pieces(self, number: int, rows: Rows, layout: Layout) -> Iterator[Piece]:
+        """Yield the pieces of one batch, whose rows are known."""
+        width = max(1, _CELLS_AT_ONCE // max(1, len(rows.y)))
+        for first in range(0, len(layout.features), width):
+            some = list(layout.features[first : first + width])
+            done = (number + min(1.0, (first + width) / len(layout.features))) / self._batches
+
+            def read(first: int = first, some: list[int] = some) -> Block:
+                with reading(self.label, _KIND):
+                    return rows.block(first, number_matrix(self._read(number, some)))
+
+            yield Piece(read, done)
+
+    def _read(self, number: int, positions: list[int]) -> list[Any]:
+        """Return some columns of one batch."""
+        batch = self._reader(sorted(positions)).get_batch(number)
+        places = {position: place for place, position in enumerate(sorted(positions))}
+        return [batch.column(places[position]) for position in positions]
+
+    def _reader(self, positions: list[int] | None) -> pa.ipc.RecordBatchFileReader:
+        """Return a reader of its own, for one thread, that decodes only some columns."""
+        place = pa.memory_map(self._place) if isinstance(self._place, str) else self._place
+        options = pa.ipc.IpcReadOptions(included_fields=positions, use_threads=False)
+        return pa.ipc.open_file(place, options=options)
+
+
+def batch_pieces(batch: pa.RecordBatch, layout: Layout, rows: RowReader) -> Iterator[Piece]:
+    """Yield the pieces of one record batch in memory."""
+    person = None if layout.person is None else batch.column(layout.person)
+    these = rows.rows(batch.column(layout.target), person)
+    width = max(1, _CELLS_AT_ONCE // max(1, batch.num_rows))
+    for first in range(0, len(layout.features), width):
+        some = [batch.column(position) for position in layout.features[first : first + width]]
+
+        def read(first: int = first, some: list[Any] = some) -> Block:
+            return these.block(first, number_matrix(some))
+
+        yield Piece(read, 0.0)

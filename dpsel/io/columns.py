@@ -1,0 +1,174 @@
+"""Which columns of a table play which part. Names and types are public; cells do not count."""
+
+import difflib
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from fnmatch import fnmatchcase
+
+from dpsel.core.errors import InputError, UsageError
+
+_MANY_NAMES = 5_000
+
+
+class Kind(Enum):
+    """What a column holds, as far as its table says; the values are words for messages."""
+
+    NUMBER = "numbers"
+    TEXT = "text"
+    TIME = "dates or times"
+    OTHER = "nested values"
+    UNKNOWN = "unknown"
+    """A CSV does not say."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's name and kind."""
+
+    name: str
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Positions of the columns that are read; `names` are those of the features."""
+
+    features: tuple[int, ...]
+    names: tuple[str, ...]
+    target: int
+    positive: str | None
+    person: int | None
+    declared: frozenset[int]
+    """Columns that the user declared to be numbers: nothing in them can stop a run."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the user asked for, by name."""
+
+    target: str
+    features: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    positive: str | None = None
+    person: str | None = None
+    declared: frozenset[str] = frozenset()
+
+
+def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Layout:
+    """Return the layout that the user asked for.
+
+    Raises:
+        InputError: If the table's columns are ambiguous, of the wrong kind, or none is left.
+        UsageError: If the user named a column that is not there.
+    """
+    names = [column.name for column in columns]
+    _refuse_unclear_names(names, label)
+    target = _position(names, wanted.target, "--target", label)
+    person = None if wanted.person is None else _position(names, wanted.person, "--person", label)
+    if person == target:
+        raise UsageError(f"--person and --target are the same column, '{wanted.target}'")
+    reserved = {target, person}
+    if wanted.features:
+        chosen = _matching(names, wanted.features, "--features", label) - reserved
+    else:
+        chosen = set(range(len(names))) - reserved
+    chosen -= _matching(names, wanted.exclude, "--exclude", label)
+    if not chosen:
+        raise InputError(f"{label}: no feature column is left besides the target")
+    features = sorted(chosen)
+    _refuse_kinds([columns[i] for i in features], label)
+    if wanted.positive is None:
+        refuse_target(columns[target], label)
+    return Layout(
+        features=tuple(features),
+        names=tuple(names[i] for i in features),
+        target=target,
+        positive=wanted.positive,
+        person=person,
+        declared=frozenset(i for i, name in enumerate(names) if name in wanted.declared),
+    )
+
+
+def refuse_target(target: Column, label: str) -> None:
+    """Refuse a target that is not numbers."""
+    if target.kind not in (Kind.NUMBER, Kind.UNKNOWN):
+        raise InputError(
+            f"{label}: the target '{target.name}' holds {target.kind.value}; "
+            "name one of its labels with --positive LABEL, or give a numeric column"
+        )
+
+
+def refuse_text(names: Sequence[str], label: str, kind: Kind = Kind.TEXT) -> None:
+    """Refuse features that are not numbers, and say what to do."""
+    others = "" if len(names) == 1 else f" (and {len(names) - 1} more)"
+    raise InputError(
+        f"{label}: column '{names[0]}'{others} holds {kind.value}, not numbers; "
+        f"leave it out with --exclude '{names[0]}', or pick columns with --features"
+    )
+
+
+def nearest(name: str, names: Sequence[str]) -> str | None:
+    """Return the name that is spelled most like `name`, if any is."""
+    folded = {other.casefold(): other for other in names}
+    if name.casefold() in folded:
+        return folded[name.casefold()]
+    # Comparing spellings takes long: of very many names, look at those of a similar start.
+    if len(names) > _MANY_NAMES:
+        names = [other for other in names if other[:1] == name[:1]][:_MANY_NAMES]
+    return next(iter(difflib.get_close_matches(name, names, n=1)), None)
+
+
+def _refuse_unclear_names(names: Sequence[str], label: str) -> None:
+    """Refuse tables in which a name does not say which column is meant."""
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise InputError(
+            f"{label}: {len(repeated)} column name(s) occur more than once, "
+            f"such as '{repeated[0]}'; rename them"
+        )
+
+
+def _refuse_kinds(features: Sequence[Column], label: str) -> None:
+    """Refuse features whose table says that they are not numbers."""
+    wrong = [column for column in features if column.kind not in (Kind.NUMBER, Kind.UNKNOWN)]
+    if wrong:
+        refuse_text([column.name for column in wrong], label, wrong[0].kind)
+
+
+def _position(names: Sequence[str], name: str, option: str, label: str) -> int:
+    """Return where a named column is."""
+    if name in names:
+        return names.index(name)
+    raise UsageError(f"{option}: {label} has no column '{name}'{_hint(name, names)}")
+
+
+def _matching(names: Sequence[str], patterns: Sequence[str], option: str, label: str) -> set[int]:
+    """Return where the columns are that any pattern, a name or a glob, stands for."""
+    found: set[int] = set()
+    places = {name: place for place, name in enumerate(names)}
+    for pattern in _split_lists(patterns, places.keys()):
+        if pattern in places:
+            found.add(places[pattern])
+            continue
+        matches = {place for place, name in enumerate(names) if fnmatchcase(name, pattern)}
+        if not matches:
+            raise UsageError(f"{option}: {label} has no column '{pattern}'{_hint(pattern, names)}")
+        found |= matches
+    return found
+
+
+def _split_lists(patterns: Sequence[str], names: Collection[str]) -> list[str]:
+    """Split `a,b` at its commas, unless a column has just that name."""
+    return [
+        part
+        for pattern in patterns
+        for part in ([pattern] if pattern in names else pattern.split(","))
+    ]
+
+
+def _hint(name: str, names: Sequence[str]) -> str:
+    """Return a question with the nearest name, or nothing."""
+    near = nearest(name, names)
+    return "" if near is None else f"; did you mean '{near}'?"

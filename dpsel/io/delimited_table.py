@@ -1,0 +1,113 @@
+"""CSV and TSV tables, read block by block.
+
+They do not say which columns are numbers. That is public, like the columns' names, so it is either
+declared by the user or read off the first rows.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from dpsel.core.blocks import Block
+from dpsel.io.border import reading
+from dpsel.io.cells import Cells, cells_of
+from dpsel.io.columns import Column, Kind, Layout, refuse_target, refuse_text
+from dpsel.io.formats import KINDS, InputFormat
+from dpsel.io.pieces import Piece, RowReader
+from dpsel.io.rows_of_text import BLOCK_BYTES, TextRows
+from dpsel.io.sources import Source
+
+_KIND = KINDS[InputFormat.CSV]
+_ROWS_LOOKED_AT = 100
+_WORDS_FOR_MISSING = ("", "na", "n/a", "nan", "null", "none", "nil", "-", ".", "?")
+
+
+class DelimitedTable:
+    """One file, or stdin."""
+
+    def __init__(self, source: Source, separator: str, block_bytes: int = BLOCK_BYTES) -> None:
+        """Open it and read the column names."""
+        self.label = source.label
+        self._separator = separator
+        with reading(self.label, _KIND):
+            self._text = TextRows(source.open_stream(), separator, self.label, block_bytes)
+        self.columns = tuple(Column(name, Kind.UNKNOWN) for name in self._text.header)
+
+    def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
+        """Yield all pieces, in order."""
+        with reading(self.label, _KIND):
+            for number, block in enumerate(self._text.blocks()):
+                if number == 0:
+                    self._refuse_words(_first_rows(block), layout)
+
+                def read(block: bytes = block) -> Block:
+                    with reading(self.label, _KIND):
+                        return _block(self._cells(block), layout, rows)
+
+                done = self._text.share_read
+                if rows.ordered:
+                    found = read()
+                    yield Piece(lambda found=found: found, done)  # type: ignore[misc]
+                else:
+                    yield Piece(read, done)
+
+    def _cells(self, text: bytes) -> Cells:
+        """Return the cells of whole rows."""
+        return cells_of(text, self._separator, len(self.columns))
+
+    def _refuse_words(self, text: bytes, layout: Layout) -> None:
+        """Refuse columns that were not declared and hold words, not numbers, in the first rows."""
+        target = [] if layout.positive is not None else [layout.target]
+        doubtful = [
+            position for position in (*layout.features, *target) if position not in layout.declared
+        ]
+        wordy = _wordy(self._cells(text), doubtful)
+        if layout.target in wordy:
+            refuse_target(Column(self.columns[layout.target].name, Kind.TEXT), self.label)
+        if wordy:
+            refuse_text([self.columns[position].name for position in wordy], self.label)
+
+
+def _block(cells: Cells, layout: Layout, rows: RowReader) -> Block:
+    """Return the features and the target of all rows of a block."""
+    if layout.positive is None:
+        y: Any = pa.array(cells.numbers([layout.target])[:, 0])
+    else:
+        y = cells.texts([layout.target])[0]
+    person = None if layout.person is None else cells.texts([layout.person])[0]
+    return rows.rows(y, person).block(0, cells.numbers(layout.features))
+
+
+def _first_rows(block: bytes) -> bytes:
+    """Return the first rows of a block."""
+    end = -1
+    for _ in range(_ROWS_LOOKED_AT):
+        following = block.find(b"\n", end + 1)
+        if following < 0:
+            break
+        end = following
+    return block[: end + 1]
+
+
+def _wordy(cells: Cells, positions: Sequence[int]) -> list[int]:
+    """Return the columns with words in two rows or more, and a number in none.
+
+    A single row never decides: it may hold anything.
+    """
+    if not positions:
+        return []
+    no_number = np.asarray(np.isnan(cells.numbers(positions)).all(axis=0))
+    empty = [positions[place] for place in np.flatnonzero(no_number).tolist()]
+    texts = cells.texts(empty) if empty else []
+    return [
+        position for position, column in zip(empty, texts, strict=True) if _count_words(column) >= 2
+    ]
+
+
+def _count_words(column: Any) -> int:
+    """Return how many cells hold a word that does not stand for a missing value."""
+    series = pl.Series(pl.from_arrow(column), dtype=pl.String).drop_nulls().str.strip_chars()
+    return int((~series.str.to_lowercase().is_in(_WORDS_FOR_MISSING)).sum())

@@ -1,0 +1,121 @@
+"""Parquet files, read row group by row group, a few columns at a time, on all cores."""
+
+import itertools
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dpsel.core.arrays import BoolArray
+from dpsel.core.blocks import Block
+from dpsel.io.arrow_table import columns_of
+from dpsel.io.arrow_values import number_matrix
+from dpsel.io.border import reading
+from dpsel.io.columns import Column, Layout
+from dpsel.io.formats import KINDS, InputFormat
+from dpsel.io.pieces import Piece, RowReader, Rows
+from dpsel.io.sources import Source
+
+_KIND = KINDS[InputFormat.PARQUET]
+_CELLS_AT_ONCE = 1 << 22
+# A row group with more rows than this is cut into batches, with the target read along each time.
+_ROWS_AT_ONCE = 1 << 21
+
+
+class ParquetTable:
+    """One file, read by pyarrow: each piece is a few columns of one row group."""
+
+    def __init__(self, source: Source) -> None:
+        """Open a file, or a copy of stdin."""
+        self.label = source.label
+        self._place = source.open_random()
+        self._own = threading.local()
+        with reading(self.label, _KIND):
+            file = pq.ParquetFile(self._open())
+            self._metadata = file.metadata
+            self.columns: tuple[Column, ...] = columns_of(file.schema_arrow)
+            file.close()
+
+    def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
+        """Yield all pieces, in order."""
+        groups = self._metadata.num_row_groups
+        with reading(self.label, _KIND):
+            for group in range(groups):
+                if self._metadata.row_group(group).num_rows > _ROWS_AT_ONCE:
+                    yield from self._cut_pieces(group, layout, rows)
+                else:
+                    yield from self._whole_pieces(group, layout, rows)
+
+    def _whole_pieces(self, group: int, layout: Layout, rows: RowReader) -> Iterator[Piece]:
+        """Yield the pieces of a row group whose target fits in memory."""
+        marks = [layout.target] if layout.person is None else [layout.target, layout.person]
+        found = self._select(self._file().read_row_group(group, self._names(marks)), marks)
+        these = rows.rows(found[0], None if layout.person is None else found[1])
+        for first, some, done in self._column_groups(group, len(these.y), layout):
+
+            def read(first: int = first, some: list[int] = some) -> Block:
+                with reading(self.label, _KIND):
+                    table = self._file().read_row_group(group, self._names(some), use_threads=False)
+                    return these.block(first, number_matrix(self._select(table, some)))
+
+            yield Piece(read, done)
+
+    def _cut_pieces(self, group: int, layout: Layout, rows: RowReader) -> Iterator[Piece]:
+        """Yield the pieces of a very long row group: batch by batch, for a few columns at a time.
+
+        The target is read again each time; which rows count is kept, as one byte a row.
+        """
+        masks: Iterable[BoolArray | None] = itertools.repeat(None)
+        if layout.person is not None:
+            masks = [rows.mask(found[0]) for found in self._batches(group, [layout.person])]
+        for first, some, done in self._column_groups(group, _ROWS_AT_ONCE, layout):
+            batches = self._batches(group, [layout.target, *some])
+            for mask, found in zip(masks, batches, strict=False):
+
+                def read(
+                    first: int = first, mask: BoolArray | None = mask, found: list[Any] = found
+                ) -> Block:
+                    these = Rows(rows.target(found[0]), mask)
+                    return these.block(first, number_matrix(found[1:]))
+
+                yield Piece(read, done)
+
+    def _column_groups(
+        self, group: int, rows: int, layout: Layout
+    ) -> Iterator[tuple[int, list[int], float]]:
+        """Yield the first feature, the columns and the share done, for the pieces of a group."""
+        count = len(layout.features)
+        width = max(1, _CELLS_AT_ONCE // max(1, rows))
+        for first in range(0, count, width):
+            some = list(layout.features[first : first + width])
+            done = (group + min(1.0, (first + width) / count)) / self._metadata.num_row_groups
+            yield first, some, done
+
+    def _batches(self, group: int, positions: list[int]) -> Iterator[list[Any]]:
+        """Yield columns of a long row group in batches of the same rows, whatever the columns."""
+        file = pq.ParquetFile(self._open(), metadata=self._metadata)
+        for batch in file.iter_batches(
+            _ROWS_AT_ONCE, row_groups=[group], columns=self._names(positions), use_threads=True
+        ):
+            yield self._select(pa.Table.from_batches([batch]), positions)
+
+    def _names(self, positions: list[int]) -> list[str]:
+        """Return the names of columns."""
+        return [self.columns[position].name for position in positions]
+
+    def _select(self, table: pa.Table, positions: list[int]) -> list[Any]:
+        """Return columns by their exact names: a name with a dot in it may bring in others."""
+        return [table.column(name) for name in self._names(positions)]
+
+    def _file(self) -> pq.ParquetFile:
+        """Return this thread's own reader."""
+        if not hasattr(self._own, "file"):
+            self._own.file = pq.ParquetFile(self._open(), metadata=self._metadata)
+        file: pq.ParquetFile = self._own.file
+        return file
+
+    def _open(self) -> Any:
+        """Return what a reader of its own can read from."""
+        return self._place if isinstance(self._place, str) else pa.BufferReader(self._place)

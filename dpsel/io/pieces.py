@@ -1,0 +1,117 @@
+"""Pieces of a table that can be read on their own, and the threads that read them."""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from dpsel.core.arrays import BoolArray, FloatArray
+from dpsel.core.blocks import Block
+from dpsel.core.persons import PersonLimit
+from dpsel.io.arrow_values import person_codes, target_values
+from dpsel.io.columns import Column, Layout
+
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A block that has yet to be read, and the share of the table before its end."""
+
+    read: Callable[[], Block]
+    done: float
+
+
+class Table(Protocol):
+    """A table that is read once, from start to end."""
+
+    label: str
+    columns: tuple[Column, ...]
+
+    def pieces(self, layout: Layout, rows: "RowReader") -> Iterator[Piece]:
+        """Yield all pieces, in order."""
+        ...
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The target of some rows, and which of those rows count; None for all."""
+
+    y: FloatArray
+    keep: BoolArray | None
+
+    def block(self, first_feature: int, X: FloatArray) -> Block:
+        """Return a block of the features `X` of these rows."""
+        if self.keep is None:
+            return Block(first_feature, X, self.y)
+        return Block(first_feature, X[self.keep], self.y[self.keep])
+
+
+class RowReader:
+    """Makes rows from their target and person columns; batches must come in order."""
+
+    def __init__(self, positive: str | None, limit: PersonLimit | None) -> None:
+        """Code the label `positive` as 1, and keep what `limit` allows."""
+        self._positive = positive
+        self._limit = limit
+        self.label_seen = False
+
+    @property
+    def ordered(self) -> bool:
+        """Return whether a batch depends on the ones before it."""
+        return self._limit is not None
+
+    def rows(self, target: Any, person: Any | None) -> Rows:
+        """Return the rows of the next batch, from Arrow columns."""
+        return Rows(self.target(target), self.mask(person))
+
+    def target(self, column: Any) -> FloatArray:
+        """Return the target of any batch."""
+        y = target_values(column, self._positive)
+        self.label_seen = self.label_seen or bool(np.any(y == 1.0))
+        return y
+
+    def mask(self, person: Any | None) -> BoolArray | None:
+        """Return which rows of the next batch count; None for all."""
+        return None if self._limit is None else self._limit.keep(*person_codes(person))
+
+
+def reduce_pieces(
+    pieces: Iterator[Piece],
+    work: Callable[[Block], Part],
+    add: Callable[[Part], None],
+    *,
+    threads: int,
+    progress: Callable[[float], None],
+) -> None:
+    """Read every piece, do the work on it, and add up the parts; few pieces are held at a time."""
+    pending: deque[tuple[Future[Part], float]] = deque()
+    stop = threading.Event()
+
+    def run(piece: Piece) -> Part:
+        if stop.is_set():
+            raise InterruptedError
+        return work(piece.read())
+
+    def finish_one() -> None:
+        future, done = pending.popleft()
+        add(future.result())
+        progress(done)
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for piece in pieces:
+                pending.append((pool.submit(run, piece), piece.done))
+                if len(pending) > threads:
+                    finish_one()
+            while pending:
+                finish_one()
+        except BaseException:
+            stop.set()
+            for future, _ in pending:
+                future.cancel()
+            raise

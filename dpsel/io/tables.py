@@ -1,0 +1,129 @@
+"""Opening tables of every kind: files, folders, globs, stdin and frames in memory."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dpsel.core.errors import InputError, UsageError
+from dpsel.io.border import reading
+from dpsel.io.columns import Layout
+from dpsel.io.formats import KINDS, InputFormat
+from dpsel.io.pieces import Piece, RowReader, Table
+from dpsel.io.sources import Source, common_format, find_sources
+
+
+def open_table(
+    table: Any, input_format: InputFormat | None = None, separator: str | None = None
+) -> Table:
+    """Return the table at a path, a folder, a glob or `-`, or that of a frame in memory."""
+    if not isinstance(table, str | Path):
+        return _frame_table(table)
+    sources = find_sources(table)
+    found = common_format(sources, input_format)
+    if separator is not None and len(separator.encode()) != 1:
+        raise UsageError("separator must be a single character")
+    opener = _opener(found, separator)
+    if len(sources) == 1:
+        return opener(sources[0])
+    return _ManyTables(sources, opener)
+
+
+def _opener(found: InputFormat, separator: str | None) -> Callable[[Source], Table]:
+    """Return what opens one source of a format."""
+    if found is InputFormat.PARQUET:
+        return _open_parquet
+    if found is InputFormat.ARROW:
+        return _open_arrow
+    from dpsel.io.delimited_table import DelimitedTable
+
+    default = "\t" if found is InputFormat.TSV else ","
+    return lambda source: DelimitedTable(source, separator or default)
+
+
+def _open_parquet(source: Source) -> Table:
+    """Open a Parquet file with the reader that is faster for its shape."""
+    from dpsel.io.wide_parquet import open_wide_parquet
+
+    wide = open_wide_parquet(source)
+    if wide is not None:
+        return wide
+    from dpsel.io.parquet_table import ParquetTable
+
+    return ParquetTable(source)
+
+
+def _open_arrow(source: Source) -> Table:
+    """Open an Arrow file or stream."""
+    import pyarrow as pa
+    import pyarrow.ipc
+
+    from dpsel.io.arrow_table import ArrowFileTable, ArrowStreamTable
+
+    if source.path is not None and source.first_bytes().startswith(b"ARROW1"):
+        return ArrowFileTable(source)
+    stream = source.open_stream()
+    with reading(source.label, KINDS[InputFormat.ARROW]):
+        return ArrowStreamTable(pa.ipc.open_stream(pa.PythonFile(stream, mode="r")), source.label)
+
+
+def _frame_table(frame: Any) -> Table:
+    """Return a table over a frame of polars, pandas, pyarrow or whatever exports Arrow streams."""
+    import pyarrow as pa
+
+    from dpsel.io.arrow_table import ArrowStreamTable
+
+    if hasattr(frame, "collect") and not hasattr(frame, "__arrow_c_stream__"):
+        frame = frame.collect()
+    if not hasattr(frame, "__arrow_c_stream__"):
+        raise UsageError(
+            "table must be a path, or a frame of polars, pandas or pyarrow, "
+            f"got {type(frame).__name__}"
+        )
+    with reading("table", KINDS[InputFormat.ARROW]):
+        return ArrowStreamTable(pa.RecordBatchReader.from_stream(frame), "table")
+
+
+class _ManyTables:
+    """Files with the same columns, one after the other."""
+
+    def __init__(self, sources: list[Source], opener: Callable[[Source], Table]) -> None:
+        self._sources = sources
+        self._opener = opener
+        self._first = opener(sources[0])
+        self.label = self._first.label
+        self.columns = self._first.columns
+
+    def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
+        """Yield the pieces of all files, in order."""
+        count = len(self._sources)
+        for number, source in enumerate(self._sources):
+            table = self._first if number == 0 else self._opener(source)
+            here = self._same_layout(table, layout)
+            for piece in table.pieces(here, rows):
+                yield replace(piece, done=(number + piece.done) / count)
+
+    def _same_layout(self, table: Table, layout: Layout) -> Layout:
+        """Return the layout for a file whose columns may stand in another order."""
+        names = [column.name for column in table.columns]
+        places = {name: place for place, name in enumerate(names)}
+        expected = {column.name: column.kind for column in self.columns}
+        if len(places) != len(names) or places.keys() != expected.keys():
+            raise InputError(f"{table.label}: its columns differ from those of {self.label}")
+        for column in table.columns:
+            if column.kind is not expected[column.name]:
+                raise InputError(
+                    f"{table.label}: column '{column.name}' holds {column.kind.value}, "
+                    f"but {expected[column.name].value} in {self.label}"
+                )
+
+        def move(position: int) -> int:
+            return places[self.columns[position].name]
+
+        return replace(
+            layout,
+            features=tuple(map(move, layout.features)),
+            target=move(layout.target),
+            person=None if layout.person is None else move(layout.person),
+            declared=frozenset(map(move, layout.declared)),
+        )

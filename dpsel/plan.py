@@ -1,0 +1,146 @@
+"""What a run of `select` will do, checked before any file is opened."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dpsel.core.bounds import UNIT_INTERVAL, Interval
+from dpsel.core.checks import check_at_least, check_epsilon, check_gamma
+from dpsel.core.errors import UsageError
+from dpsel.core.mechanisms.registry import find_mechanism
+from dpsel.core.mechanisms.sampler import Sampler
+from dpsel.core.privacy import Guarantee, Neighbors, Scope, Unit
+from dpsel.core.scores.registry import find_score
+from dpsel.io.bounds_file import PublicBounds, parse_bounds, read_bounds, uniform_bounds
+from dpsel.io.columns import Wanted
+from dpsel.io.formats import InputFormat
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+_BOUNDS_GIVEN = Scope(
+    end_to_end=True,
+    why="bounds were given as public inputs; bounding, scoring and selection are covered",
+)
+_BOUNDS_ASSUMED = Scope(
+    end_to_end=False,
+    why="selection only: no bounds were given, so the table was taken as already within [-1, 1], "
+    "and whatever brought it there is not covered",
+)
+
+
+@dataclass(frozen=True)
+class SelectPlan:
+    """All public choices of one run."""
+
+    wanted: Wanted
+    bounds: PublicBounds
+    k: int
+    guarantee: Guarantee
+    score: str
+    mechanism: str
+    parameters: Mapping[str, Any]
+    seed: int | None
+    input_format: InputFormat | None
+    separator: str | None
+    threads: int
+
+
+def make_plan(
+    *,
+    target: str,
+    k: int,
+    epsilon: float,
+    features: Sequence[str],
+    exclude: Sequence[str],
+    positive: str | None,
+    bounds: str | Path | Mapping[str, Any] | None,
+    lower: float | None,
+    upper: float | None,
+    score: str,
+    mechanism: str,
+    gamma: float,
+    sampler: str,
+    neighbors: str,
+    person: str | None,
+    rows_per_person: int | None,
+    input_format: str | None,
+    separator: str | None,
+    seed: int | None,
+    threads: int | None,
+) -> SelectPlan:
+    """Check everything that can be checked without the table; see `dpsel.select` for the names."""
+    check_at_least(1, k, "k")
+    find_score(score)
+    find_mechanism(mechanism)
+    if seed is not None:
+        check_at_least(0, seed, "seed")
+    parameters = {"gamma": check_gamma(gamma), "sampler": _choice(Sampler, sampler, "sampler")}
+    unit = _unit(person, rows_per_person)
+    relation = _choice(Neighbors, neighbors, "neighbors")
+    check_epsilon(epsilon)
+    public, scope = _bounds(bounds, lower, upper)
+    declared = {*public.columns, *features}
+    if scope.end_to_end and public.target is not None:
+        declared.add(target)
+    return SelectPlan(
+        wanted=Wanted(
+            target, tuple(features), tuple(exclude), positive, person, frozenset(declared)
+        ),
+        bounds=public,
+        k=k,
+        guarantee=Guarantee(epsilon, relation, scope, unit),
+        score=score,
+        mechanism=mechanism,
+        parameters=parameters,
+        seed=seed,
+        input_format=(
+            None if input_format is None else _choice(InputFormat, input_format, "input-format")
+        ),
+        separator=separator,
+        threads=_threads(threads),
+    )
+
+
+def _bounds(
+    bounds: str | Path | Mapping[str, Any] | None, lower: float | None, upper: float | None
+) -> tuple[PublicBounds, Scope]:
+    """Return the bounds that were given, or [-1, 1], and what the guarantee then covers."""
+    if bounds is not None:
+        if lower is not None or upper is not None:
+            raise UsageError("give either --bounds or --lower and --upper, not both")
+        if isinstance(bounds, str | Path):
+            return read_bounds(bounds), _BOUNDS_GIVEN
+        return parse_bounds(bounds, "bounds"), _BOUNDS_GIVEN
+    if lower is None and upper is None:
+        return uniform_bounds(UNIT_INTERVAL), _BOUNDS_ASSUMED
+    if lower is None or upper is None:
+        raise UsageError("--lower and --upper go together")
+    return uniform_bounds(Interval(lower, upper)), _BOUNDS_GIVEN
+
+
+def _unit(person: str | None, rows_per_person: int | None) -> Unit:
+    """Return whom the guarantee protects."""
+    if person is not None:
+        return Unit("person", 1 if rows_per_person is None else rows_per_person)
+    if rows_per_person is not None:
+        raise UsageError("--rows-per-person needs --person COLUMN, to know whose row it is")
+    return Unit()
+
+
+def _threads(threads: int | None) -> int:
+    """Return how many threads to use: as many as there are cores for this process."""
+    if threads is not None:
+        return check_at_least(1, threads, "threads")
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _choice(kind: type[Choice], value: str, name: str) -> Choice:
+    """Return one of the choices of an enum."""
+    if value not in tuple(kind):
+        raise UsageError(f"{name} must be one of {', '.join(kind)}, got {value}")
+    return kind(value)

@@ -1,0 +1,86 @@
+"""Carrying out a plan: read the table once, score it, select once."""
+
+from typing import Any, Protocol
+
+from dpsel import __version__
+from dpsel.core.checks import check_k
+from dpsel.core.persons import PersonLimit
+from dpsel.core.randomness import make_randomness
+from dpsel.core.scores.base import Score
+from dpsel.core.scores.registry import find_score
+from dpsel.core.selection import Selection, select_from_scores
+from dpsel.io.columns import Layout, choose_columns
+from dpsel.io.pieces import RowReader, Table, reduce_pieces
+from dpsel.io.tables import open_table
+from dpsel.plan import SelectPlan
+
+_MANY_OUTSIDE = 0.01
+
+
+class Reporter(Protocol):
+    """Where the data's holder hears how things go; nothing of it is for release."""
+
+    def note(self, message: str) -> None:
+        """Say something the holder should know."""
+        ...
+
+    def progress(self, done: float) -> None:
+        """Say which share of the table has been read."""
+        ...
+
+
+def run_select(table: Any, plan: SelectPlan, reporter: Reporter) -> Selection:
+    """Read a table and select from it, as planned.
+
+    Privacy:
+        Domain: any table of at most 2^31 - 1 rows, with public column names and types.
+        Neighbors: those of `plan.guarantee`.
+        Sensitivity: that of the score on bounded rows, times the rows of a unit.
+        Guarantee: `plan.guarantee` for the returned record; none with a seed.
+        Assumes: bounds that were not read off the data; no observer of the running time.
+        Tested by: tests/privacy/test_dot_sensitivity.py
+    """
+    opened = open_table(table, plan.input_format, plan.separator)
+    layout = choose_columns(opened.columns, plan.wanted, opened.label)
+    check_k(plan.k, len(layout.names))
+    score = score_table(opened, layout, plan, reporter)
+    return select_from_scores(
+        score.scores(),
+        layout.names,
+        k=plan.k,
+        guarantee=plan.guarantee,
+        rng=make_randomness(plan.seed),
+        score=plan.score,
+        mechanism=plan.mechanism,
+        parameters=plan.parameters,
+        version=__version__,
+    )
+
+
+def score_table(table: Table, layout: Layout, plan: SelectPlan, reporter: Reporter) -> Score:
+    """Read all of a table into a score, which is private."""
+    wanted, guarantee = plan.wanted, plan.guarantee
+    bounds = plan.bounds.resolve(
+        layout.names,
+        wanted.target,
+        [column.name for column in table.columns],
+        coded=wanted.positive is not None,
+    )
+    score = find_score(plan.score)(bounds, guarantee.neighbors, guarantee.unit)
+    limit = None if wanted.person is None else PersonLimit(guarantee.unit.rows)
+    rows = RowReader(wanted.positive, limit)
+    reduce_pieces(
+        table.pieces(layout, rows),
+        score.part,
+        score.add,
+        threads=plan.threads,
+        progress=reporter.progress,
+    )
+    if not guarantee.scope.end_to_end and score.outside.share > _MANY_OUTSIDE:
+        reporter.note(
+            f"{score.outside.share:.0%} of the cells are outside [-1, 1] and were clipped; "
+            "give public bounds with --bounds, or run `dpsel preprocess` first"
+        )
+    if wanted.positive is not None and not rows.label_seen:
+        reporter.note(f"no row has the label '{wanted.positive}' in '{wanted.target}'")
+    return score
