@@ -1,5 +1,6 @@
 """Carrying out a plan: read the table once, score it, select once."""
 
+from contextlib import closing
 from typing import Any, Protocol
 
 from dpsel import __version__
@@ -40,10 +41,10 @@ def run_select(table: Any, plan: SelectPlan, reporter: Reporter) -> Selection:
         Assumes: bounds that were not read off the data; no observer of the running time.
         Tested by: tests/privacy/test_dot_sensitivity.py
     """
-    opened = open_table(table, plan.input_format, plan.separator)
-    layout = choose_columns(opened.columns, plan.wanted, opened.label)
-    check_k(plan.k, len(layout.names))
-    score = score_table(opened, layout, plan, reporter)
+    with closing(open_table(table, plan.input_format, plan.separator)) as opened:
+        layout = choose_columns(opened.columns, plan.wanted, opened.label)
+        check_k(plan.k, len(layout.names))
+        score = score_table(opened, layout, plan, reporter)
     return select_from_scores(
         score.scores(),
         layout.names,

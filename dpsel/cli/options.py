@@ -18,7 +18,7 @@ TableArgument = Annotated[
     str,
     typer.Argument(
         metavar="TABLE",
-        help="A Parquet, CSV, TSV or Arrow file, a folder of Parquet files, a glob, or - for stdin.",
+        help="A Parquet, CSV, TSV or Arrow file, a folder or glob of Parquet files, or - (stdin).",
         show_default=False,
     ),
 ]

@@ -12,7 +12,7 @@ from dpsel.io.border import reading
 from dpsel.io.columns import Column, Layout
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.pieces import Piece, RowReader, Rows
-from dpsel.io.sources import Source
+from dpsel.io.sources import ByteStream, Source
 
 _KIND = KINDS[InputFormat.ARROW]
 _CELLS_AT_ONCE = 1 << 22
@@ -26,9 +26,12 @@ def columns_of(schema: pa.Schema) -> tuple[Column, ...]:
 class ArrowStreamTable:
     """Record batches that come one after the other, from a stream or from memory."""
 
-    def __init__(self, batches: pa.RecordBatchReader, label: str) -> None:
-        """Read `batches`, called `label` in messages."""
+    def __init__(
+        self, batches: pa.RecordBatchReader, label: str, stream: ByteStream | None = None
+    ) -> None:
+        """Read `batches`, called `label` in messages, which may come from a stream."""
         self._batches = batches
+        self._stream = stream
         self.label = label
         self.columns = columns_of(batches.schema)
 
@@ -37,6 +40,11 @@ class ArrowStreamTable:
         with reading(self.label, _KIND):
             for batch in self._batches:
                 yield from batch_pieces(batch, layout, rows)
+
+    def close(self) -> None:
+        """Close the stream, if there is one."""
+        if self._stream is not None:
+            self._stream.close()
 
 
 class ArrowFileTable:
@@ -59,6 +67,9 @@ class ArrowFileTable:
                 found = self._read(number, marks)
                 these = rows.rows(found[0], None if layout.person is None else found[1])
                 yield from self._feature_pieces(number, these, layout)
+
+    def close(self) -> None:
+        """Do nothing: every reader closes itself."""
 
     def _feature_pieces(self, number: int, rows: Rows, layout: Layout) -> Iterator[Piece]:
         """Yield the pieces of one batch, whose rows are known."""

@@ -57,7 +57,7 @@ def target_values(column: Any, positive: str | None) -> FloatArray:
     """Return the target: its numbers, or 1 for the label `positive` and -1 for any other."""
     if positive is None:
         return numbers(column)
-    texts = column.cast(pa.large_string())
+    texts = as_texts(column)
     equal = pc.equal(texts, positive)
     as_number = _number_of(positive)
     if as_number is not None:
@@ -65,6 +65,14 @@ def target_values(column: Any, positive: str | None) -> FloatArray:
         equal = pc.or_kleene(equal, pa.array(text_numbers(texts) == as_number))
     signs = pc.if_else(equal, 1.0, -1.0)
     return numbers(signs)
+
+
+def as_texts(column: Any) -> Any:
+    """Return any column of plain values as one array of texts."""
+    import polars as pl
+
+    series = pl.Series(pl.from_arrow(column)).cast(pl.String, strict=False)
+    return series.rechunk().to_arrow().cast(pa.large_string())
 
 
 def truth_values(texts: Any) -> FloatArray:
@@ -87,10 +95,7 @@ def text_numbers(texts: Any) -> FloatArray:
 
 def person_codes(column: Any) -> tuple[list[str], IntArray]:
     """Return the distinct persons, and for every row the place of its own, or -1."""
-    texts = column.cast(pa.large_string())
-    if isinstance(texts, pa.ChunkedArray):
-        texts = texts.combine_chunks()
-    encoded = texts.dictionary_encode()
+    encoded = as_texts(column).dictionary_encode()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return encoded.dictionary.to_pylist(), codes.astype(np.int64)
 

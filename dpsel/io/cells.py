@@ -65,7 +65,7 @@ class _FrameCells:
         frame = pl.read_csv(
             self._separator.join(self._names).encode() + b"\n" + self._text,
             columns=wanted,
-            schema=dict.fromkeys(self._names, pl.String) | dict.fromkeys(wanted, kind),
+            schema=dict.fromkeys(self._names, kind),
             separator=self._separator,
             encoding="utf8" if kind == pl.Float64 else "utf8-lossy",
             ignore_errors=True,

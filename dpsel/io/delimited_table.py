@@ -5,6 +5,7 @@ declared by the user or read off the first rows.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -32,9 +33,16 @@ class DelimitedTable:
         """Open it and read the column names."""
         self.label = source.label
         self._separator = separator
-        with reading(self.label, _KIND):
-            self._text = TextRows(source.open_stream(), separator, self.label, block_bytes)
+        with reading(self.label, _KIND), ExitStack() as opened:
+            self._stream = source.open_stream()
+            opened.callback(self._stream.close)
+            self._text = TextRows(self._stream, separator, self.label, block_bytes)
+            opened.pop_all()
         self.columns = tuple(Column(name, Kind.UNKNOWN) for name in self._text.header)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield all pieces, in order."""

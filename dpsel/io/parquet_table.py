@@ -48,6 +48,9 @@ class ParquetTable:
                 else:
                     yield from self._whole_pieces(group, layout, rows)
 
+    def close(self) -> None:
+        """Do nothing: every reader closes itself."""
+
     def _whole_pieces(self, group: int, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield the pieces of a row group whose target fits in memory."""
         marks = [layout.target] if layout.person is None else [layout.target, layout.person]

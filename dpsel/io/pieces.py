@@ -36,6 +36,10 @@ class Table(Protocol):
         """Yield all pieces, in order."""
         ...
 
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
 
 @dataclass(frozen=True)
 class Rows:

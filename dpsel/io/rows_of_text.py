@@ -31,18 +31,15 @@ class TextRows:
         return self._stream.share_read
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield blocks of whole rows, each row ended by a line feed; closes the stream."""
-        try:
-            while more := self._stream.read(self._block_bytes):
-                self._rest += more
-                cut = _last_row_end(self._rest, self._label)
-                if cut:
-                    block, self._rest = self._rest[:cut], self._rest[cut:]
-                    yield block
-            if self._rest:
-                yield self._rest if self._rest.endswith(b"\n") else self._rest + b"\n"
-        finally:
-            self._stream.close()
+        """Yield blocks of whole rows, each row ended by a line feed."""
+        while more := self._stream.read(self._block_bytes):
+            self._rest += more
+            cut = _last_row_end(self._rest, self._label)
+            if cut:
+                block, self._rest = self._rest[:cut], self._rest[cut:]
+                yield block
+        if self._rest:
+            yield self._rest if self._rest.endswith(b"\n") else self._rest + b"\n"
 
     def _read_header(self, separator: str) -> list[str]:
         """Take the first row off the stream."""

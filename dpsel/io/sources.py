@@ -35,9 +35,9 @@ class Source:
         return 0 if self.path is None else self.path.stat().st_size
 
     def first_bytes(self) -> bytes:
-        """Return the first few bytes of a file."""
+        """Return the first few bytes, and take none off stdin."""
         if self.path is None:
-            return b""
+            return bytes(_stdin().peek(_MAGIC_BYTES)[:_MAGIC_BYTES])
         with self.path.open("rb") as file:
             return file.read(_MAGIC_BYTES)
 
@@ -45,7 +45,7 @@ class Source:
         """Open it for reading once from start to end, decompressed."""
         import pyarrow as pa
 
-        raw = sys.stdin.buffer if self.path is None else self.path.open("rb")
+        raw = _stdin() if self.path is None else self.path.open("rb")
         first = _peek(raw)
         compression = compression_of(first)
         content: Any = _Prefixed(first, raw)
@@ -65,7 +65,7 @@ class Source:
         import pyarrow as pa
 
         with tempfile.TemporaryFile() as spool:
-            shutil.copyfileobj(sys.stdin.buffer, spool, 1 << 20)
+            shutil.copyfileobj(_stdin(), spool, 1 << 20)
             if spool.tell() == 0:
                 return pa.py_buffer(b"")
             spool.flush()
@@ -80,6 +80,8 @@ class ByteStream:
         self._raw = raw
         self._content = content
         self._size = size
+        self._keep_open = raw is _stdin_or_none()
+        self.closed = False
 
     def read(self, count: int) -> bytes:
         """Return up to `count` bytes; none at the end."""
@@ -92,7 +94,8 @@ class ByteStream:
 
     def close(self) -> None:
         """Close the file, but never standard input."""
-        if self._raw is not sys.stdin.buffer:
+        self.closed = True
+        if not self._keep_open:
             self._raw.close()
 
 
@@ -113,6 +116,18 @@ class _Prefixed:
 
     def close(self) -> None:
         self.closed = True
+
+
+def _stdin_or_none() -> Any:
+    """Return the bytes of standard input, None if it is closed."""
+    return None if sys.stdin is None else sys.stdin.buffer
+
+
+def _stdin() -> Any:
+    """Return the bytes of standard input."""
+    if sys.stdin is None:
+        raise InputError("stdin: is closed")
+    return sys.stdin.buffer
 
 
 def _peek(raw: Any) -> bytes:

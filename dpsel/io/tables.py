@@ -1,6 +1,7 @@
 """Opening tables of every kind: files, folders, globs, stdin and frames in memory."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -60,11 +61,14 @@ def _open_arrow(source: Source) -> Table:
 
     from dpsel.io.arrow_table import ArrowFileTable, ArrowStreamTable
 
-    if source.path is not None and source.first_bytes().startswith(b"ARROW1"):
+    if source.first_bytes().startswith(b"ARROW1"):
         return ArrowFileTable(source)
     stream = source.open_stream()
-    with reading(source.label, KINDS[InputFormat.ARROW]):
-        return ArrowStreamTable(pa.ipc.open_stream(pa.PythonFile(stream, mode="r")), source.label)
+    with reading(source.label, KINDS[InputFormat.ARROW]), ExitStack() as opened:
+        opened.callback(stream.close)
+        batches = pa.ipc.open_stream(pa.PythonFile(stream, mode="r"))
+        opened.pop_all()
+        return ArrowStreamTable(batches, source.label, stream)
 
 
 def _frame_table(frame: Any) -> Table:
@@ -98,10 +102,14 @@ class _ManyTables:
         """Yield the pieces of all files, in order."""
         count = len(self._sources)
         for number, source in enumerate(self._sources):
-            table = self._first if number == 0 else self._opener(source)
-            here = self._same_layout(table, layout)
-            for piece in table.pieces(here, rows):
-                yield replace(piece, done=(number + piece.done) / count)
+            with closing(self._first if number == 0 else self._opener(source)) as table:
+                here = self._same_layout(table, layout)
+                for piece in table.pieces(here, rows):
+                    yield replace(piece, done=(number + piece.done) / count)
+
+    def close(self) -> None:
+        """Close the first file; the others are closed once they are read."""
+        self._first.close()
 
     def _same_layout(self, table: Table, layout: Layout) -> Layout:
         """Return the layout for a file whose columns may stand in another order."""

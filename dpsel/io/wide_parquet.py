@@ -67,6 +67,9 @@ class WideParquetTable:
 
             yield Piece(read, min(1.0, (first + self._width) / count))
 
+    def close(self) -> None:
+        """Do nothing: every reader closes itself."""
+
     def _read(self, names: list[str]) -> pl.DataFrame:
         """Read columns; all of them at once is the fastest."""
         columns = None if len(names) == len(self.columns) else names

@@ -1,0 +1,187 @@
+"""What a cell of a CSV means, alone and in whatever company."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from dpsel.core.errors import InputError
+from dpsel.io import cells as cells_module
+from dpsel.io.cells import cells_of
+from dpsel.io.delimited_table import DelimitedTable
+from dpsel.io.sources import Source
+from tests.tables import plan_for, scored, scored_table
+
+MEANINGS = {
+    "0.5": 0.5,
+    "-1e-3": -0.001,
+    "+7": 7.0,
+    ".5": 0.5,
+    "5.": 5.0,
+    "inf": math.inf,
+    "-Infinity": -math.inf,
+    "NaN": math.nan,
+    "": math.nan,
+    "NA": math.nan,
+    "abc": math.nan,
+    "1.5x": math.nan,
+    "0x10": math.nan,
+    "1e400": math.inf,
+    "true": 1.0,
+    "FALSE": 0.0,
+    "True": 1.0,
+    "truest": math.nan,
+    "untrue": math.nan,
+    "4.9e-324": 5e-324,
+    "\ufffd": math.nan,
+}
+CELL = st.one_of(st.sampled_from(list(MEANINGS)), st.floats(-9, 9).map(repr))
+
+
+def meaning(cell: str) -> float:
+    return MEANINGS[cell] if cell in MEANINGS else float(cell)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 4).flatmap(
+        lambda width: st.lists(st.lists(CELL, min_size=width, max_size=width), min_size=1)
+    ),
+    st.sampled_from([",", "\t", ";"]),
+    st.sampled_from(["\n", "\r\n"]),
+)
+@example([["true", "1"], ["0.5", "abc"]], ",", "\r\n")
+def test_a_cell_means_the_same_in_a_wide_table_and_in_a_narrow_one(
+    rows: list[list[str]], separator: str, line_end: str
+) -> None:
+    width = len(rows[0])
+    text = "".join(separator.join(row) + line_end for row in rows).encode()
+    expected = np.array([[meaning(cell) for cell in row] for row in rows])
+    narrow = cells_of(text, separator, width).numbers(range(width))
+    limit = cells_module._MANY_COLUMNS
+    cells_module._MANY_COLUMNS = 1
+    try:
+        wide_cells = cells_of(text, separator, width)
+    finally:
+        cells_module._MANY_COLUMNS = limit
+    wide = wide_cells.numbers(range(width))
+    assert type(wide_cells).__name__ == "_WideCells"
+    assert np.array_equal(narrow, expected, equal_nan=True)
+    assert np.array_equal(wide, expected, equal_nan=True)
+    for position in range(width):
+        cells = [row[position] or None for row in rows]
+        assert wide_cells.texts([position])[0].to_pylist() == cells
+
+
+def test_quoted_cells_and_ragged_rows_are_read_the_careful_way() -> None:
+    header_width = 600
+    long_row = ",".join(["1"] * (header_width + 5))
+    short_row = ",".join(["2"] * 3)
+    quoted = ",".join(['"3"'] * header_width)
+    text = f"{long_row}\n{short_row}\n\n{quoted}\n".encode()
+    found = cells_of(text, ",", header_width).numbers(range(header_width))
+    assert found.shape == (4, header_width)
+    assert np.all(found[0] == 1)
+    assert np.all(found[1, :3] == 2)
+    assert np.isnan(found[1, 3:]).all()
+    assert np.isnan(found[2]).all()
+    assert np.all(found[3] == 3)
+
+
+@pytest.mark.parametrize("block_bytes", [1, 3, 16, 1 << 20])
+def test_line_breaks_inside_quotes_end_no_row(block_bytes: int, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(
+        b'\xef\xbb\xbf"x\n1",note,y\r\n0.5,"one\ntwo ""three""\n",1\r\n0.25,"a,b",1\r\n1,,0.5'
+    )
+    table = DelimitedTable(Source(path), ",", block_bytes)
+    assert [column.name for column in table.columns] == ["x\n1", "note", "y"]
+    found = scored_table(table, plan_for(exclude=("note",)))
+    assert found.values.tolist() == [round(1.25 * 2**32)]
+
+
+def test_a_quote_that_never_closes_stops_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('x,y\n1,1\n1,1\n"1,1\n1,1\n1,1\n')
+    assert scored(str(path)).values[0] >= 2 * 2**32
+
+
+def test_bytes_that_are_no_utf_8_are_missing_values(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"x,y\n\xff\xfe,1\n1,1\n1,\xff\n")
+    assert scored(str(path)).values.tolist() == [2**32]
+    assert scored(str(path), positive="1").values.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "t.csv: is empty; a first line with column names is needed"),
+        (b"\n\n", "t.csv: is empty; a first line with column names is needed"),
+        (b"\xff\xfex\x00,\x00y\x00\n\x00", "t.csv: its first line is not text in UTF-8"),
+        (bytes(range(256)), "t.csv: its first line is not text in UTF-8"),
+        (b"\x1f\x8bnonsense", "t.csv: cannot be read as a CSV table; it is damaged, cut short or"),
+        (b"\x28\xb5\x2f\xfdnonsense", "t.csv: cannot be read as a CSV table; it is damaged, cut"),
+        (b"x,x,y\n1,2,3\n", "t.csv: 1 column name(s) occur more than once, such as 'x'; rename"),
+    ],
+)
+def test_what_is_no_table_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as raised:
+        scored(str(path))
+    assert str(raised.value).startswith(message)
+
+
+TEXT_COLUMN = "t.csv: column 'ward' holds text, not numbers; leave it out with --exclude 'ward'"
+
+
+def write(tmp_path: Path, *lines: str) -> str:
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def test_a_text_column_is_named_with_what_to_do(tmp_path: Path) -> None:
+    path = write(tmp_path, "ward,x,y", "north,1,1", "south,1,1")
+    with pytest.raises(InputError) as raised:
+        scored(path)
+    assert str(raised.value).startswith(TEXT_COLUMN)
+    assert scored(path, exclude=("ward",)).values.tolist() == [2 * 2**32]
+    assert scored(path, features=("x",)).values.tolist() == [2 * 2**32]
+
+
+def test_a_text_target_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    path = write(tmp_path, "x,y", "1,ill", "1,well")
+    with pytest.raises(InputError) as raised:
+        scored(path)
+    assert str(raised.value) == (
+        "t.csv: the target 'y' holds text; "
+        "name one of its labels with --positive LABEL, or give a numeric column"
+    )
+    assert scored(path, positive="ill").values.tolist() == [0]
+
+
+def test_one_row_of_words_stops_nothing_whatever_else_there_is(tmp_path: Path) -> None:
+    for others in ([], ["1,1,1"], [",,"], ["NA,NaN,null"]):
+        lines = ["ward,x,y", *others, "north,abc,def", *others]
+        assert len(scored(write(tmp_path, *lines)).values) == 2
+
+
+def test_words_in_a_declared_column_stop_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path, "ward,x,y", "north,1,ill", "south,1,well")
+    bounds = {
+        "default": {"lower": 0, "upper": 1},
+        "target": {"lower": 0, "upper": 1},
+        "columns": {"ward": {"lower": 0, "upper": 1}},
+    }
+    assert scored(path, bounds=bounds).values.tolist() == [0, 0]
+
+
+def test_a_header_without_rows_has_scores(tmp_path: Path) -> None:
+    assert scored(write(tmp_path, "x,z,y")).values.tolist() == [0, 0]
+    (tmp_path / "bare.csv").write_text("x,z,y")
+    assert scored(str(tmp_path / "bare.csv")).values.tolist() == [0, 0]
