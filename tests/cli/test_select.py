@@ -1,0 +1,200 @@
+"""`dpsel select`, from the command line to the record."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import polars as pl
+import pytest
+
+import dpsel as library
+from tests.cli.conftest import ROOT, Dpsel
+
+BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
+RAW = ROOT / "sample_data" / "synthetic_raw.csv"
+BOUNDS = ROOT / "sample_data" / "bounds.toml"
+PLANTED = ["x01", "x03", "x07", "x08", "x13", "x15", "x30", "x33"]
+# At epsilon 20 the sample's top 8 is drawn with a chance of 1 - 1e-90 or so.
+ASK = ("--target", "y", "--k", 8, "--epsilon", 20)
+SCHEMA = json.loads(files("dpsel.io").joinpath("schemas/selection.schema.json").read_text())
+PUBLIC = {
+    "schema",
+    "selected_indices",
+    "selected_features",
+    "k",
+    "n_features",
+    "score",
+    "mechanism",
+    "guarantee",
+    "no_guarantee_because",
+    "version",
+}
+
+
+def record_of(out: str) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(out)
+    jsonschema.validate(record, SCHEMA)
+    return record
+
+
+def test_the_record_holds_the_planted_features_and_only_what_may_be_published(dpsel: Dpsel) -> None:
+    result = dpsel("select", BOUNDED, *ASK)
+    assert result.code == 0
+    assert result.err == ""
+    record = record_of(result.out)
+    assert record.keys() == PUBLIC
+    assert record["selected_features"] == PLANTED
+    assert record["selected_indices"] == [1, 3, 7, 8, 13, 15, 30, 33]
+    assert (record["k"], record["n_features"]) == (8, 40)
+    assert record["mechanism"] == {"name": "canonical-lipschitz", "gamma": 0.5, "sampler": "lazy"}
+    assert record["score"] == "dot"
+    assert record["version"] == library.__version__
+    guarantee = record["guarantee"]
+    assert guarantee["why"].startswith("selection only: no bounds were given")
+    del guarantee["why"]
+    assert guarantee == {
+        "epsilon": 20.0,
+        "delta": 0.0,
+        "neighbors": "add-remove",
+        "unit": "row",
+        "rows_per_unit": 1,
+        "end_to_end": False,
+    }
+
+
+def test_public_bounds_make_the_guarantee_cover_everything(dpsel: Dpsel) -> None:
+    result = dpsel("select", RAW, *ASK, "--bounds", BOUNDS)
+    assert (result.code, result.err) == (0, "")
+    record = record_of(result.out)
+    assert record["selected_features"] == PLANTED
+    assert record["guarantee"]["end_to_end"] is True
+    uniform = dpsel("select", RAW, *ASK, "--lower", -5, "--upper", 5)
+    assert record_of(uniform.out)["guarantee"]["end_to_end"] is True
+
+
+def test_a_raw_table_without_bounds_is_noted_for_its_holder_only(dpsel: Dpsel) -> None:
+    result = dpsel("select", RAW, *ASK)
+    assert result.code == 0
+    assert result.err == (
+        "note: 32% of the cells are outside [-1, 1] and were clipped; give public bounds with "
+        "--bounds, or run `dpsel preprocess` first\n"
+    )
+    assert record_of(result.out)["guarantee"]["end_to_end"] is False
+    assert dpsel("select", RAW, *ASK, "--quiet").err == ""
+
+
+def test_a_seed_repeats_the_draw_and_takes_the_guarantee_away(dpsel: Dpsel) -> None:
+    ask = ("select", BOUNDED, "--target", "y", "--k", 5, "--epsilon", 0.01, "--seed", 3)
+    first, second = dpsel(*ask), dpsel(*ask)
+    assert first.out == second.out
+    assert first.err == "note: --seed is for tests: this selection is not private\n"
+    record = record_of(first.out)
+    assert record["guarantee"] is None
+    assert record["no_guarantee_because"] == "drawn with a fixed seed, for tests only"
+    assert "3" not in record["no_guarantee_because"]
+    other = dpsel(*ask[:-1], 4)
+    assert record_of(other.out)["selected_indices"] != record["selected_indices"]
+
+
+def test_runs_without_a_seed_differ(dpsel: Dpsel) -> None:
+    # 40 choose 5 subsets, nearly equally likely: five equal runs have a chance below 1e-22.
+    ask = ("select", BOUNDED, "--target", "y", "--k", 5, "--epsilon", 1e-6, "--format", "indices")
+    assert len({dpsel(*ask).out for _ in range(5)}) > 1
+
+
+def test_options_reach_the_record(dpsel: Dpsel) -> None:
+    options = ["--gamma", 0.25, "--sampler", "direct", "--neighbors", "replace-one"]
+    record = record_of(dpsel("select", BOUNDED, *ASK, *options).out)
+    assert record["mechanism"]["gamma"] == 0.25
+    assert record["mechanism"]["sampler"] == "direct"
+    assert record["guarantee"]["neighbors"] == "replace-one"
+
+
+def test_persons_can_be_protected_instead_of_rows(dpsel: Dpsel, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    pl.read_parquet(BOUNDED).with_row_index("who").write_csv(path)
+    asked = ("select", path, *ASK, "--person", "who", "--rows-per-person", 2)
+    record = record_of(dpsel(*asked).out)
+    assert record["guarantee"]["unit"] == "person"
+    assert record["guarantee"]["rows_per_unit"] == 2
+    assert record["n_features"] == 40
+    alone = record_of(dpsel(*asked[:-2]).out)
+    assert alone["guarantee"]["rows_per_unit"] == 1
+
+
+def test_columns_can_be_chosen_and_left_out(dpsel: Dpsel) -> None:
+    record = record_of(
+        dpsel(
+            *("select", BOUNDED, "--target", "y", "--k", 1, "--epsilon", 50),
+            *("--features", "x0*,x13", "--features", "x33", "--exclude", "x03"),
+        ).out
+    )
+    assert record["n_features"] == 11
+    assert record["selected_features"] == ["x13"]
+    assert record["selected_indices"] == [9]
+
+
+def test_names_and_indices_come_one_a_line(dpsel: Dpsel) -> None:
+    assert dpsel("select", BOUNDED, *ASK, "--format", "names").out.split("\n") == [*PLANTED, ""]
+    assert dpsel("select", BOUNDED, *ASK, "--format", "indices").out.startswith("1\n3\n7\n")
+
+
+def test_a_text_target_needs_a_label(dpsel: Dpsel, tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    frame = pl.read_parquet(BOUNDED)
+    frame.with_columns(y=pl.when(pl.col("y") > 0).then(pl.lit("ill"))).write_parquet(path)
+    refused = dpsel("select", path, *ASK)
+    assert (refused.code, refused.out) == (3, "")
+    assert refused.err == (
+        "error: t.parquet: the target 'y' holds text; "
+        "name one of its labels with --positive LABEL, or give a numeric column\n"
+    )
+    assert dpsel("select", path, *ASK, "--positive", "ill").code == 0
+    unseen = dpsel("select", path, *ASK, "--positive", "il")
+    assert unseen.code == 0
+    assert unseen.err == "note: no row has the label 'il' in 'y'\n"
+
+
+@pytest.mark.parametrize("text", ["x,z,y\n", "x,z,y\n1,,\n", "x,z,y\n0,0,1\n0,0,1\n"])
+def test_nothing_to_go_by_still_selects(text: str, dpsel: Dpsel, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    for k in (1, 2):
+        result = dpsel("select", path, "--target", "y", "--k", k, "--epsilon", 1)
+        assert (result.code, result.err) == (0, "")
+        assert len(record_of(result.out)["selected_indices"]) == k
+
+
+def test_a_table_without_rows_selects_in_every_typed_format(dpsel: Dpsel, tmp_path: Path) -> None:
+    empty = pl.read_parquet(BOUNDED).clear()
+    empty.write_parquet(tmp_path / "t.parquet")
+    empty.write_ipc(tmp_path / "t.arrow")
+    for name in ("t.parquet", "t.arrow"):
+        assert dpsel("select", tmp_path / name, *ASK).code == 0
+
+
+def test_python_gives_the_same_record_as_the_command(dpsel: Dpsel) -> None:
+    from_command = record_of(dpsel("select", RAW, *ASK, "--bounds", BOUNDS, "--seed", 1).out)
+    selection = library.select(RAW, target="y", k=8, epsilon=20, bounds=BOUNDS, seed=1)
+    assert selection.to_dict() == from_command
+    frame = pl.read_csv(RAW)
+    again = library.select(frame, target="y", k=8, epsilon=20, bounds=BOUNDS, seed=1)
+    assert again == selection
+
+
+def test_python_warns_where_the_command_notes() -> None:
+    with pytest.warns(UserWarning, match="32% of the cells are outside") as caught:
+        library.select(RAW, target="y", k=8, epsilon=20)
+    assert caught[0].filename == __file__
+
+
+def test_the_help_names_every_score_and_mechanism(dpsel: Dpsel) -> None:
+    from dpsel.core.mechanisms.registry import MECHANISMS
+    from dpsel.core.scores.registry import SCORES
+
+    text = dpsel("select", "--help").out
+    for name in (*SCORES, *MECHANISMS):
+        assert name in text
+    assert "dpsel select data.parquet --target y --k 5 --epsilon 2" in text

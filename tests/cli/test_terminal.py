@@ -1,0 +1,192 @@
+"""Shells, pipes, cron and terminals: real processes."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import ROOT, Dpsel
+
+BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
+CSV = ROOT / "sample_data" / "synthetic_bounded.csv"
+ASK = ("--target", "y", "--k", "8", "--epsilon", "20")
+COMMAND = [sys.executable, "-m", "dpsel", "select"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def test_help_and_version_import_nothing_heavy() -> None:
+    code = (
+        "import sys; from dpsel.cli.app import run\n"
+        "assert run(sys.argv[1:]) == 0\n"
+        "heavy = {'polars', 'scipy', 'pyarrow', 'numpy', 'sklearn', 'matplotlib'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    for arguments in (["--help"], ["select", "--help"], ["--version"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            capture_output=True,
+            env=ENVIRONMENT,
+            text=True,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_selecting_needs_no_scipy(dpsel_process: Dpsel) -> None:
+    code = (
+        "import sys; from dpsel.cli.app import run\n"
+        "assert run(sys.argv[1:]) == 0\n"
+        "sys.exit('scipy' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "select", str(BOUNDED), *ASK],
+        capture_output=True,
+        env=ENVIRONMENT,
+    )
+    assert done.returncode == 0
+
+
+def test_python_m_dpsel_prints_its_version(dpsel_process: Dpsel) -> None:
+    result = dpsel_process("--version")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith("dpsel 0.")
+
+
+def test_cron_has_no_terminal_and_no_home(dpsel_process: Dpsel) -> None:
+    done = subprocess.run(
+        [*COMMAND, str(BOUNDED), *ASK],
+        env={"PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        cwd="/",
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["k"] == 8
+
+
+def test_stdin_takes_a_pipe(dpsel_process: Dpsel) -> None:
+    for path, chosen in ((CSV, "csv"), (BOUNDED, "parquet")):
+        result = dpsel_process(
+            "select", "-", "--input-format", chosen, *ASK, input=path.read_bytes()
+        )
+        assert (result.code, result.err) == (0, "")
+        assert json.loads(result.out)["selected_indices"] == [1, 3, 7, 8, 13, 15, 30, 33]
+
+
+def shell(script: str) -> subprocess.CompletedProcess[str]:
+    words = " ".join([*COMMAND, str(BOUNDED), *ASK])
+    return subprocess.run(
+        ["bash", "-c", script.replace("DPSEL", words)],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        timeout=60,
+    )
+
+
+def test_a_pipe_into_head_is_no_error() -> None:
+    done = shell("set -o pipefail; DPSEL | head -1")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "{\n", "")
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("DPSEL | (sleep 0.01; exec <&-; sleep 3); exit ${PIPESTATUS[0]}", "broken pipe"),
+        ("DPSEL >/dev/full", "no space left on device"),
+        ("DPSEL >&-", "it is closed"),
+    ],
+)
+def test_an_output_that_goes_nowhere_is_one_line_and_code_5(script: str, message: str) -> None:
+    done = shell(script)
+    assert (done.returncode, done.stdout) == (5, "")
+    assert done.stderr == f"error: stdout: cannot be written: {message}\n"
+
+
+def test_a_closed_stderr_or_stdin_stops_nothing() -> None:
+    for script in ("DPSEL 2>&-", "DPSEL <&-"):
+        done = shell(script)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert json.loads(done.stdout)["k"] == 8
+    assert shell("DPSEL --seed 1 2>&-").returncode == 0
+
+
+def test_names_in_any_script_survive_an_ascii_locale(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("größe,y\n1,1\n0.5,1\n", encoding="utf-8")
+    done = subprocess.run(
+        [*COMMAND, str(path), "--target", "y", "--k", "1", "--epsilon", "1"],
+        env={**ENVIRONMENT, "LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        capture_output=True,
+    )
+    assert done.returncode == 0
+    assert json.loads(done.stdout.decode("utf-8"))["selected_features"] == ["größe"]
+
+
+def test_an_interrupt_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
+    output = tmp_path / "out.json"
+    # A pipe that never ends: the command is surely still reading.
+    process = subprocess.Popen(
+        [*COMMAND, "-", "--input-format", "csv", *ASK[:2], "--k", "1", *ASK[4:]]
+        + ["--output", str(output)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+    )
+    assert process.stdin is not None
+    process.stdin.write(b"x,y\n1,1\n")
+    process.stdin.flush()
+    deadline = time.monotonic() + 30
+    while not any(tmp_path.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert out == b""
+    assert err == b"error: interrupted; nothing was released\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def on_a_terminal(arguments: list[str], **environment: str) -> tuple[str, str]:
+    """Return stdout, and what a terminal on stderr was shown."""
+    mine, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env={**ENVIRONMENT, "TERM": "xterm-256color", "COLUMNS": "80", **environment},
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while more := os.read(mine, 65536):
+            shown += more
+    except OSError:
+        pass  # The other side is gone.
+    out, _ = process.communicate(timeout=60)
+    os.close(mine)
+    assert process.returncode == 0
+    return out.decode(), shown.decode()
+
+
+def test_progress_shows_on_a_terminal_only_and_counts_no_rows() -> None:
+    out, shown = on_a_terminal([str(BOUNDED), *ASK])
+    assert json.loads(out)["k"] == 8
+    assert "reading" in shown
+    assert "1000" not in shown
+    assert "\x1b[3" in shown
+    for option in ("--quiet", "--no-progress"):
+        assert on_a_terminal([str(BOUNDED), *ASK, option])[1] == ""
+
+
+def test_no_color_is_honoured() -> None:
+    _, shown = on_a_terminal([str(BOUNDED), *ASK], NO_COLOR="1")
+    assert "reading" in shown
+    assert "\x1b[3" not in shown

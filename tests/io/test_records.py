@@ -1,0 +1,85 @@
+"""Records are written whole or not at all."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from dpsel.core.errors import OutputError
+from dpsel.io.records import Output
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(os.listdir(folder))
+
+
+def test_a_file_appears_whole_with_the_usual_permissions(tmp_path: Path) -> None:
+    place = tmp_path / "out.json"
+    with Output(str(place), force=False) as output:
+        assert not place.exists()
+        output.write("text\n")
+    assert place.read_text() == "text\n"
+    assert files(tmp_path) == ["out.json"]
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(place.stat().st_mode) == 0o666 & ~mask
+
+
+def test_an_existing_file_stays_unless_forced(tmp_path: Path) -> None:
+    place = tmp_path / "out.json"
+    place.write_text("old")
+    with pytest.raises(OutputError, match="exists already; replace it with --force"):
+        Output(str(place), force=False)
+    with Output(str(place), force=True) as output:
+        output.write("new")
+    assert place.read_text() == "new"
+    assert files(tmp_path) == ["out.json"]
+
+
+def test_a_file_made_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    place = tmp_path / "out.json"
+    with Output(str(place), force=False) as output:
+        place.write_text("somebody else's")
+        with pytest.raises(OutputError, match="exists already"):
+            output.write("ours")
+    assert place.read_text() == "somebody else's"
+    assert files(tmp_path) == ["out.json"]
+
+
+def test_nothing_is_left_when_the_run_fails(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), Output(str(tmp_path / "out.json"), force=False):
+        raise KeyboardInterrupt
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("missing/out.json", "missing/out.json: cannot be written: no such file or directory"),
+        (".", r"\.: is a folder; name a file"),
+        ("file/out.json", "file/out.json: cannot be written: not a directory"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_read(
+    place: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match=f"^{message}$"):
+        Output(place, force=True)
+
+
+def test_the_table_itself_is_never_overwritten(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("x,y\n")
+    with pytest.raises(OutputError, match="is the table itself; name another file"):
+        Output(str(table), force=True, never=str(table))
+
+
+def test_a_device_is_written_to_and_not_replaced() -> None:
+    with Output(os.devnull, force=True) as output:
+        output.write("text")
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+    with pytest.raises(OutputError, match="no space left"), Output("/dev/full", force=False) as out:
+        out.write("text")
