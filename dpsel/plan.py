@@ -82,7 +82,7 @@ def make_plan(
     relation = _choice(Neighbors, neighbors, "neighbors")
     check_epsilon(epsilon)
     public, scope = _bounds(bounds, lower, upper)
-    declared = {*public.columns, *features}
+    declared = {*public.columns}
     if scope.end_to_end and public.target is not None:
         declared.add(target)
     return SelectPlan(
@@ -99,7 +99,7 @@ def make_plan(
         input_format=(
             None if input_format is None else _choice(InputFormat, input_format, "input-format")
         ),
-        separator=separator,
+        separator=_separator(separator),
         threads=_threads(threads),
     )
 
@@ -128,6 +128,17 @@ def _unit(person: str | None, rows_per_person: int | None) -> Unit:
     if rows_per_person is not None:
         raise UsageError("--rows-per-person needs --person COLUMN, to know whose row it is")
     return Unit()
+
+
+def _separator(separator: str | None) -> str | None:
+    """Return a separator that cannot be taken for anything else."""
+    if separator is not None and (
+        len(separator) != 1 or separator in '"\r\n\0' or not separator.isascii()
+    ):
+        raise UsageError(
+            "separator must be a single ASCII character other than a quote or a line end"
+        )
+    return separator
 
 
 def _threads(threads: int | None) -> int:

@@ -3,7 +3,7 @@
 0 done, 2 usage, 3 input, 5 output, 70 a bug, 130 interrupted.
 """
 
-import sys
+import errno
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -14,13 +14,15 @@ import typer
 from dpsel import __version__
 from dpsel.cli.render import say
 from dpsel.cli.select import select
-from dpsel.core.errors import DpselError, UsageError
+from dpsel.core.errors import DpselError, OutputError, UsageError
+from dpsel.io.streams import abandon_stdout, reason
 
 BUG = 70
 INTERRUPTED = 130
+# What a help text meets; commands write through `dpsel.io.records`, which says what is wrong.
+_STDOUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO)
 
 app = typer.Typer(
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -61,26 +63,28 @@ def run(arguments: Sequence[str]) -> int:
     if not debug:
         warnings.simplefilter("ignore")
     try:
-        code = app(args=list(arguments), standalone_mode=False, prog_name="dpsel")
+        code = app(args=list(arguments or ["--help"]), standalone_mode=False, prog_name="dpsel")
     except DpselError as error:
         say("error", str(error))
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
+    except SystemExit:
+        # Typer's way out when a pipe is closed while it prints a help text.
+        return OutputError.exit_code
     except Exception as error:
         if hasattr(error, "format_message"):  # Typer's own complaint about the arguments
             say("error", error.format_message().rstrip("."))
             say("help", _help_hint(arguments))
             return UsageError.exit_code
+        if isinstance(error, OSError) and error.errno in _STDOUT_ERRORS:
+            abandon_stdout()
+            say("error", f"stdout: cannot be written: {reason(error)}")
+            return OutputError.exit_code
         return _report_bug(error, debug=debug)
     if code == INTERRUPTED:
         say("error", "interrupted; nothing was released")
     return code if isinstance(code, int) else 0
-
-
-def main() -> None:
-    """Run the command line that this process was started with."""
-    sys.exit(run(sys.argv[1:]))
 
 
 def _help_hint(arguments: Sequence[str]) -> str:

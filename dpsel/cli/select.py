@@ -43,10 +43,13 @@ def select(
 
     Example: dpsel select data.parquet --target y --k 5 --epsilon 2
     """
+    from dpsel.io.interrupts import take_interrupts_back
     from dpsel.io.records import Output, selection_text
+    from dpsel.io.sources import input_files
     from dpsel.plan import make_plan
     from dpsel.run import run_select
 
+    take_interrupts_back()
     plan = make_plan(
         target=target,
         k=k,
@@ -69,11 +72,9 @@ def select(
         seed=seed,
         threads=threads,
     )
-    with (
-        Output(output, force=force, never=table) as place,
-        TerminalReporter(quiet=quiet, bar=not no_progress) as reporter,
-    ):
-        if seed is not None:
-            reporter.note("--seed is for tests: this selection is not private")
-        selection = run_select(table, plan, reporter)
+    with Output(output, force=force, inputs=input_files(table)) as place:
+        with TerminalReporter(quiet=quiet, bar=not no_progress) as reporter:
+            if seed is not None:
+                reporter.note("--seed is for tests: this selection is not private")
+            selection = run_select(table, plan, reporter)
         place.write(selection_text(selection, output_format))

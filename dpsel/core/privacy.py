@@ -4,6 +4,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dpsel.core.checks import check_at_least, check_epsilon
+from dpsel.core.errors import UsageError
+
+MOST_ROWS = (1 << 31) - 1
+"""A table may have so many rows: sums of bounded products then fit 64 bits."""
 
 
 class Neighbors(StrEnum):
@@ -26,6 +30,8 @@ class Unit:
     def __post_init__(self) -> None:
         """Refuse a cap that no person can keep to."""
         check_at_least(1, self.rows, "rows-per-person")
+        if self.rows > MOST_ROWS:
+            raise UsageError(f"rows-per-person must be at most {MOST_ROWS}, got {self.rows}")
 
 
 @dataclass(frozen=True)

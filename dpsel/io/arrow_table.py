@@ -88,7 +88,7 @@ class ArrowFileTable:
         """Return some columns of one batch."""
         batch = self._reader(sorted(positions)).get_batch(number)
         places = {position: place for place, position in enumerate(sorted(positions))}
-        return [batch.column(places[position]) for position in positions]
+        return [_sound(batch.column(places[position])) for position in positions]
 
     def _reader(self, positions: list[int] | None) -> pa.ipc.RecordBatchFileReader:
         """Return a reader of its own, for one thread, that decodes only some columns."""
@@ -97,13 +97,21 @@ class ArrowFileTable:
         return pa.ipc.open_file(place, options=options)
 
 
+def _sound(column: pa.Array) -> pa.Array:
+    """Check a column whose bytes may be damaged: reading past its buffers would end the process."""
+    column.validate(full=not pa.types.is_primitive(column.type))
+    return column
+
+
 def batch_pieces(batch: pa.RecordBatch, layout: Layout, rows: RowReader) -> Iterator[Piece]:
     """Yield the pieces of one record batch in memory."""
-    person = None if layout.person is None else batch.column(layout.person)
-    these = rows.rows(batch.column(layout.target), person)
+    person = None if layout.person is None else _sound(batch.column(layout.person))
+    these = rows.rows(_sound(batch.column(layout.target)), person)
     width = max(1, _CELLS_AT_ONCE // max(1, batch.num_rows))
     for first in range(0, len(layout.features), width):
-        some = [batch.column(position) for position in layout.features[first : first + width]]
+        some = [
+            _sound(batch.column(position)) for position in layout.features[first : first + width]
+        ]
 
         def read(first: int = first, some: list[Any] = some) -> Block:
             return these.block(first, number_matrix(some))

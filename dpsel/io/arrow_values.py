@@ -10,24 +10,29 @@ import pyarrow.compute as pc
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.io.columns import Kind
 
+_NUMBERS = (
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_boolean,
+    pa.types.is_decimal,
+    # A column without any type is one without any value.
+    pa.types.is_null,
+)
+_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+TRUTH_WORDS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
+
 
 def kind_of(kind: pa.DataType) -> Kind:
     """Return what a column of an Arrow type holds."""
     if pa.types.is_dictionary(kind):
         return kind_of(kind.value_type)
-    # A column without any type is one without any value.
-    numeric = (
-        pa.types.is_integer,
-        pa.types.is_floating,
-        pa.types.is_boolean,
-        pa.types.is_decimal,
-        pa.types.is_null,
-    )
-    if any(test(kind) for test in numeric):
+    if any(test(kind) for test in _NUMBERS):
         return Kind.NUMBER
     if pa.types.is_temporal(kind):
         return Kind.TIME
-    return Kind.OTHER if pa.types.is_nested(kind) else Kind.TEXT
+    if any(test(kind) for test in _TEXTS):
+        return Kind.TEXT
+    return Kind.OTHER if pa.types.is_nested(kind) else Kind.BINARY
 
 
 def number_matrix(columns: Sequence[Any]) -> FloatArray:
@@ -44,7 +49,10 @@ def numbers(column: Any) -> FloatArray:
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+    if pa.types.is_decimal(column.type):
+        # Arrow's own cast is not correctly rounded; reading the digits is.
+        column = column.cast(pa.string()).cast(pa.float64())
+    elif not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         column = column.cast(pa.float64(), safe=False)
     if isinstance(column, pa.ChunkedArray):
         values = column.to_numpy()
@@ -71,26 +79,23 @@ def as_texts(column: Any) -> Any:
     """Return any column of plain values as one array of texts."""
     import polars as pl
 
-    series = pl.Series(pl.from_arrow(column)).cast(pl.String, strict=False)
-    return series.rechunk().to_arrow().cast(pa.large_string())
-
-
-def truth_values(texts: Any) -> FloatArray:
-    """Return 1 for `true`, 0 for `false`, in any case, and NaN for anything else."""
-    lowered = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
-    words = pc.if_else(
-        pc.equal(lowered, "true"), 1.0, pc.if_else(pc.equal(lowered, "false"), 0.0, None)
-    )
-    return numbers(words.cast(pa.float64()))
+    series = pl.Series(pl.from_arrow(column))
+    if series.dtype == pl.Binary:
+        series = series.bin.encode("hex")
+    return series.cast(pl.String, strict=False).rechunk().to_arrow().cast(pa.large_string())
 
 
 def text_numbers(texts: Any) -> FloatArray:
-    """Return texts as numbers, `true` and `false` as 1 and 0, and NaN for anything else."""
+    """Return texts as numbers, the words for true and false as 1 and 0, NaN for anything else.
+
+    Blanks around them do not count.
+    """
     import polars as pl
 
-    series = pl.Series(pl.from_arrow(texts), dtype=pl.String)
-    parsed = series.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
-    return np.where(np.isnan(parsed), truth_values(texts), parsed)
+    series = pl.Series(pl.from_arrow(texts), dtype=pl.String).str.strip_chars(" ")
+    words = series.replace_strict(TRUTH_WORDS, default=None, return_dtype=pl.Float64)
+    parsed = series.cast(pl.Float64, strict=False)
+    return parsed.fill_null(words).fill_null(float("nan")).to_numpy()
 
 
 def person_codes(column: Any) -> tuple[list[str], IntArray]:

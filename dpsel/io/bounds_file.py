@@ -67,6 +67,8 @@ def uniform_bounds(interval: Interval) -> PublicBounds:
 
 def read_bounds(path: str | Path) -> PublicBounds:
     """Return the bounds in a file."""
+    if not str(path):
+        raise InputError("--bounds: the name of the file is empty")
     label = Path(path).name
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -74,12 +76,14 @@ def read_bounds(path: str | Path) -> PublicBounds:
         raise InputError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError):
         raise InputError(f"{label}: cannot be read as text") from None
+    kind = "JSON" if label.lower().endswith(".json") else "TOML"
     content: Any
     try:
-        content = json.loads(text) if label.lower().endswith(".json") else tomllib.loads(text)
+        content = json.loads(text) if kind == "JSON" else tomllib.loads(text)
     except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
-        kind = "JSON" if label.lower().endswith(".json") else "TOML"
         raise InputError(f"{label}: is not {kind}: {error}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{label}: cannot be read as {kind}") from None
     return parse_bounds(content, label)
 
 

@@ -1,7 +1,8 @@
 """The cells of a block of delimited text, as numbers or as texts.
 
 Every cell is read for itself, so no row can change what another one means: it is a number if it
-reads as one, 1 or 0 if it reads `true` or `false`, and missing otherwise.
+reads as one, 1 or 0 if it reads `true` or `false`, and missing otherwise. Blanks around it do not
+count.
 """
 
 from collections.abc import Sequence
@@ -12,10 +13,12 @@ import polars as pl
 import pyarrow as pa
 
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray
-from dpsel.io.arrow_values import truth_values
+from dpsel.io.arrow_values import TRUTH_WORDS, text_numbers
 
 # From here on it is faster to read all cells as one long column than as so many short ones.
 _MANY_COLUMNS = 500
+# Stands for a separator where there is none; a text that holds it is read as a frame.
+_NO_SEPARATOR = b"\x01"
 
 
 class Cells(Protocol):
@@ -32,7 +35,7 @@ class Cells(Protocol):
 
 def cells_of(text: bytes, separator: str, columns: int) -> Cells:
     """Return the cells of whole rows; of wide, complete ones without quotes the fast way."""
-    if columns >= _MANY_COLUMNS and b'"' not in text:
+    if columns >= _MANY_COLUMNS and b'"' not in text and _NO_SEPARATOR not in text:
         codes = np.frombuffer(text, dtype=np.uint8)
         ends = np.flatnonzero((codes == ord(separator)) | (codes == ord("\n")))
         last_of_row: BoolArray = np.arange(1, len(ends) + 1) % columns == 0
@@ -52,7 +55,7 @@ class _FrameCells:
     def numbers(self, positions: Sequence[int]) -> FloatArray:
         frame = self._read(positions, pl.Float64)
         matrix = np.array(frame.to_numpy(), dtype=np.float64, order="F")
-        return _with_truth_words(self, self._text, matrix, positions)
+        return _second_look(self, matrix, positions, self._text, self._separator)
 
     def texts(self, positions: Sequence[int]) -> list[Any]:
         frame = self._read(positions, pl.String)
@@ -88,14 +91,15 @@ class _WideCells:
         column = pl.read_csv(
             b"0\n" + self._text.replace(self._separator, b"\n"),
             schema={"0": pl.Float64},
-            # No cell holds this: what is left are line feeds.
-            separator="\x01",
+            separator=_NO_SEPARATOR.decode(),
             ignore_errors=True,
             truncate_ragged_lines=True,
             glob=False,
         )
         matrix = column.to_series().to_numpy().reshape(self._ends.shape)
-        return _with_truth_words(self, self._text, matrix[:, _as_slice(positions)], positions)
+        return _second_look(
+            self, matrix[:, _as_slice(positions)], positions, self._text, self._separator.decode()
+        )
 
     def texts(self, positions: Sequence[int]) -> list[Any]:
         return [self._texts(position) for position in positions]
@@ -112,23 +116,32 @@ class _WideCells:
         return pa.array([cell or None for cell in cells], pa.large_string())
 
 
-def _with_truth_words(
-    cells: Cells, text: bytes, matrix: FloatArray, positions: Sequence[int]
+def _second_look(
+    cells: Cells, matrix: FloatArray, positions: Sequence[int], text: bytes, separator: str
 ) -> FloatArray:
-    """Fill in 1 and 0 where a cell that is no number reads `true` or `false`."""
-    if not any(word in text for word in (b"rue", b"RUE", b"alse", b"ALSE")):
+    """Fill in the cells that the fast reader takes for missing: truth words, blanks at the end.
+
+    Which cells these are is a matter of each cell alone; whether the block has any is only asked
+    to save the time.
+    """
+    ends = (f" {separator}", " \n", " \r", ' "')
+    if not any(sign.encode() in text for sign in (*ends, *TRUTH_WORDS)):
         return matrix
     missing = np.isnan(matrix)
     places = np.flatnonzero(missing.any(axis=0)).tolist()
     columns = cells.texts([positions[place] for place in places]) if places else []
     matrix = matrix if matrix.flags.writeable else matrix.copy()
     for place, column in zip(places, columns, strict=True):
-        rows = missing[:, place]
-        matrix[rows, place] = truth_values(column)[rows]
+        eligible = pl.Series(pl.from_arrow(column), dtype=pl.String)
+        blank_or_word = (
+            eligible.str.ends_with(" ") | eligible.str.strip_chars(" ").is_in(list(TRUTH_WORDS))
+        ).fill_null(False)
+        rows = missing[:, place] & blank_or_word.to_numpy()
+        matrix[rows, place] = text_numbers(column)[rows]
     return matrix
 
 
 def _as_slice(positions: Sequence[int]) -> slice | list[int]:
-    """Return neighboring positions as a slice, which copies nothing."""
-    first, last = positions[0], positions[-1] + 1
-    return slice(first, last) if last - first == len(positions) else list(positions)
+    """Return ascending neighbors as a slice, which copies nothing."""
+    steps = range(positions[0], positions[0] + len(positions))
+    return slice(steps.start, steps.stop) if list(positions) == list(steps) else list(positions)

@@ -18,6 +18,7 @@ class Kind(Enum):
     NUMBER = "numbers"
     TEXT = "text"
     TIME = "dates or times"
+    BINARY = "binary values"
     OTHER = "nested values"
     UNKNOWN = "unknown"
     """A CSV does not say."""
@@ -46,7 +47,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the user asked for, by name."""
+    """What the user asked for, by name; columns with bounds of their own are declared."""
 
     target: str
     features: tuple[str, ...] = ()
@@ -79,21 +80,25 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
         raise InputError(f"{label}: no feature column is left besides the target")
     features = sorted(chosen)
     _refuse_kinds([columns[i] for i in features], label)
-    if wanted.positive is None:
-        refuse_target(columns[target], label)
+    refuse_target(columns[target], label, labels=wanted.positive is not None)
+    if person is not None and columns[person].kind is Kind.OTHER:
+        raise InputError(f"{label}: --person: '{wanted.person}' holds nested values")
+    declared = wanted.declared.union(_split_lists(wanted.features, set(names)))
     return Layout(
         features=tuple(features),
         names=tuple(names[i] for i in features),
         target=target,
         positive=wanted.positive,
         person=person,
-        declared=frozenset(i for i, name in enumerate(names) if name in wanted.declared),
+        declared=frozenset(place for place, name in enumerate(names) if name in declared),
     )
 
 
-def refuse_target(target: Column, label: str) -> None:
-    """Refuse a target that is not numbers."""
-    if target.kind not in (Kind.NUMBER, Kind.UNKNOWN):
+def refuse_target(target: Column, label: str, *, labels: bool) -> None:
+    """Refuse a target that is not numbers, or with `labels` neither numbers nor text."""
+    if labels and target.kind in (Kind.BINARY, Kind.OTHER):
+        raise InputError(f"{label}: the target '{target.name}' holds {target.kind.value}")
+    if not labels and target.kind not in (Kind.NUMBER, Kind.UNKNOWN):
         raise InputError(
             f"{label}: the target '{target.name}' holds {target.kind.value}; "
             "name one of its labels with --positive LABEL, or give a numeric column"

@@ -68,13 +68,12 @@ class DelimitedTable:
 
     def _refuse_words(self, text: bytes, layout: Layout) -> None:
         """Refuse columns that were not declared and hold words, not numbers, in the first rows."""
-        target = [] if layout.positive is not None else [layout.target]
-        doubtful = [
-            position for position in (*layout.features, *target) if position not in layout.declared
-        ]
+        read = layout.features if layout.positive is not None else (*layout.features, layout.target)
+        doubtful = [position for position in read if position not in layout.declared]
         wordy = _wordy(self._cells(text), doubtful)
         if layout.target in wordy:
-            refuse_target(Column(self.columns[layout.target].name, Kind.TEXT), self.label)
+            target = Column(self.columns[layout.target].name, Kind.TEXT)
+            refuse_target(target, self.label, labels=False)
         if wordy:
             refuse_text([self.columns[position].name for position in wordy], self.label)
 

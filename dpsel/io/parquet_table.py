@@ -80,8 +80,9 @@ class ParquetTable:
                 def read(
                     first: int = first, mask: BoolArray | None = mask, found: list[Any] = found
                 ) -> Block:
-                    these = Rows(rows.target(found[0]), mask)
-                    return these.block(first, number_matrix(found[1:]))
+                    with reading(self.label, _KIND):
+                        these = Rows(rows.target(found[0]), mask)
+                        return these.block(first, number_matrix(found[1:]))
 
                 yield Piece(read, done)
 

@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +14,7 @@ from types import TracebackType
 from dpsel.core.errors import OutputError
 from dpsel.core.selection import Selection
 from dpsel.io.formats import OutputFormat
+from dpsel.io.streams import abandon_stdout, reason
 from dpsel.io.text import printable
 
 STDOUT = "-"
@@ -33,18 +35,21 @@ class Output:
     A file is written beside its place under another name, brought to the disk, and renamed.
     """
 
-    def __init__(self, place: str, *, force: bool, never: str = "") -> None:
-        """Make sure that the text can be written to `place`, which must not be the file `never`."""
+    def __init__(self, place: str, *, force: bool, inputs: Sequence[Path] = ()) -> None:
+        """Make sure that the text can be written to `place`, which must not be an input."""
         self._place = place
         self._force = force
         self._temporary: str | None = None
         path = Path(place)
         if place == STDOUT:
             return
+        if not place:
+            raise OutputError("--output: the name of the file is empty")
         try:
             mode: int | None = path.stat().st_mode
         except FileNotFoundError:
-            mode = None
+            # A link that leads nowhere is there all the same.
+            mode = stat.S_IFREG if os.path.lexists(place) else None
         except OSError as error:
             raise _cannot_write(place, error) from None
         if mode is not None and stat.S_ISDIR(mode):
@@ -53,7 +58,7 @@ class Output:
         self._direct = mode is not None and not stat.S_ISREG(mode)
         if self._direct:
             return
-        if mode is not None and os.path.exists(never) and os.path.samefile(place, never):
+        if any(os.path.exists(place) and os.path.samefile(place, table) for table in inputs):
             raise OutputError(f"{place}: is the table itself; name another file")
         if mode is not None and not force:
             raise OutputError(f"{place}: exists already; replace it with --force")
@@ -134,10 +139,7 @@ def _write_stdout(text: str) -> None:
         sys.stdout.buffer.write(text.encode())
         sys.stdout.buffer.flush()
     except OSError:
-        # Python would try again when it ends, and complain: let it write nowhere.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        with suppress(OSError, ValueError):
-            os.dup2(nowhere, sys.stdout.fileno())
+        abandon_stdout()
         raise
 
 
@@ -151,5 +153,4 @@ def _umask() -> int:
 def _cannot_write(place: str, error: OSError) -> OutputError:
     """Return the error for a place that cannot be written to."""
     name = "stdout" if place == STDOUT else place
-    reason = (error.strerror or "unknown reason").lower()
-    return OutputError(f"{name}: cannot be written: {reason}")
+    return OutputError(f"{name}: cannot be written: {reason(error)}")

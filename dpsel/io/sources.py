@@ -7,45 +7,39 @@ import shutil
 import stat
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dpsel.core.errors import InputError
 from dpsel.io.formats import InputFormat, compression_of, format_of
+from dpsel.io.streams import reason
 
 STDIN = "-"
 _MAGIC_BYTES = 8
 
 
-@dataclass(frozen=True)
 class Source:
-    """One file, or standard input if `path` is None."""
+    """One file, or standard input if `path` is None. A pipe can be read once, from its start."""
 
-    path: Path | None
-
-    @property
-    def label(self) -> str:
-        """Return the name for messages."""
-        return "stdin" if self.path is None else self.path.name
-
-    @property
-    def size(self) -> int:
-        """Return the number of bytes, 0 where it is not known."""
-        return 0 if self.path is None else self.path.stat().st_size
+    def __init__(self, path: Path | None) -> None:
+        """Look at what kind of file it is, and open nothing."""
+        self.path = path
+        self.label = "stdin" if path is None else path.name
+        self.is_file = path is not None and path.is_file()
+        self._pipe: Any = None
 
     def first_bytes(self) -> bytes:
-        """Return the first few bytes, and take none off stdin."""
-        if self.path is None:
-            return bytes(_stdin().peek(_MAGIC_BYTES)[:_MAGIC_BYTES])
-        with self.path.open("rb") as file:
-            return file.read(_MAGIC_BYTES)
+        """Return the first few bytes, and take none off a pipe."""
+        if not self.is_file:
+            return bytes(self._raw().peek(_MAGIC_BYTES)[:_MAGIC_BYTES])
+        with self._raw() as file:
+            return bytes(file.read(_MAGIC_BYTES))
 
     def open_stream(self) -> "ByteStream":
         """Open it for reading once from start to end, decompressed."""
         import pyarrow as pa
 
-        raw = _stdin() if self.path is None else self.path.open("rb")
+        raw = self._raw()
         first = _peek(raw)
         compression = compression_of(first)
         content: Any = _Prefixed(first, raw)
@@ -53,23 +47,41 @@ class Source:
             content = pa.CompressedInputStream(
                 pa.PythonFile(_Prefixed(first, raw), mode="r"), str(compression)
             )
-        return ByteStream(raw, content, self.size)
+        size = self.path.stat().st_size if self.path is not None and self.is_file else 0
+        return ByteStream(raw, content, size)
 
     def open_random(self) -> Any:
-        """Open it for reading anywhere: a path, or a buffer over a spooled copy of stdin.
+        """Open it for reading anywhere: a path, or a buffer over a copy of a pipe.
 
         The copy is a file without a name: it is gone when the process is, however that ends.
         """
-        if self.path is not None:
+        if self.path is not None and self.is_file:
             return str(self.path)
         import pyarrow as pa
 
-        with tempfile.TemporaryFile() as spool:
-            shutil.copyfileobj(_stdin(), spool, 1 << 20)
-            if spool.tell() == 0:
-                return pa.py_buffer(b"")
-            spool.flush()
-            return pa.py_buffer(mmap.mmap(spool.fileno(), 0, access=mmap.ACCESS_READ))
+        try:
+            with tempfile.TemporaryFile() as spool:
+                shutil.copyfileobj(self._raw(), spool, 1 << 20)
+                if spool.tell() == 0:
+                    return pa.py_buffer(b"")
+                spool.flush()
+                return pa.py_buffer(mmap.mmap(spool.fileno(), 0, access=mmap.ACCESS_READ))
+        except OSError as error:
+            raise InputError(
+                f"{self.label}: cannot be copied to a temporary file: {reason(error)}"
+            ) from None
+
+    def _raw(self) -> Any:
+        """Return a reader of the bytes: a new one of a file, the one there is of a pipe."""
+        if self.path is None:
+            return _stdin()
+        try:
+            if self.is_file:
+                return self.path.open("rb")
+            self._pipe = self._pipe or self.path.open("rb")
+            return self._pipe
+        except OSError as error:
+            raise InputError(f"{self.label}: cannot be opened: {reason(error)}") from None
 
 
 class ByteStream:
@@ -142,31 +154,30 @@ def find_sources(table: str | Path) -> list[Source]:
     """Return the files that a path, a folder or a glob pattern stands for, in sorted order."""
     if str(table) == STDIN:
         return [Source(None)]
+    if not str(table):
+        raise InputError("TABLE: the name of the file is empty")
     path = Path(table)
     try:
-        mode = path.stat().st_mode
+        is_folder = stat.S_ISDIR(path.stat().st_mode)
     except FileNotFoundError:
-        return [Source(found) for found in _matching(str(table))]
+        return [_readable(found) for found in _matching(str(table))]
     except OSError as error:
-        raise InputError(f"{path.name}: cannot be opened: {_reason(error)}") from None
-    if stat.S_ISDIR(mode):
-        found = sorted(
-            file
-            for file in path.rglob("*")
-            if file.suffix.lower() in (".parquet", ".pq") and not file.name.startswith((".", "_"))
-        )
-        if not found:
-            raise InputError(f"{path.name}: this folder holds no Parquet file")
-        return [_checked(Source(file)) for file in found]
-    return [_checked(Source(path))]
+        raise InputError(f"{path.name}: cannot be opened: {reason(error)}") from None
+    return [_readable(found) for found in (_parquet_files(path) if is_folder else [path])]
+
+
+def input_files(table: str | Path) -> list[Path]:
+    """Return the files that would be read."""
+    return [source.path for source in find_sources(table) if source.path is not None]
 
 
 def common_format(sources: list[Source], wanted: InputFormat | None) -> InputFormat:
     """Return the format of all sources, which must be the same."""
     if wanted is not None:
         return wanted
-    if sources[0].path is None:
-        raise InputError("stdin: say which format it has with --input-format")
+    pipe = next((source for source in sources if not source.is_file), None)
+    if pipe is not None:
+        raise InputError(f"{pipe.label}: say which format it has with --input-format")
     formats = {format_of(source.label, source.first_bytes()) for source in sources}
     if len(formats) > 1:
         raise InputError(f"the files have different formats: {', '.join(sorted(formats))}")
@@ -183,14 +194,25 @@ def _matching(pattern: str) -> list[Path]:
     return files
 
 
-def _checked(source: Source) -> Source:
+def _parquet_files(folder: Path) -> list[Path]:
+    """Return the Parquet files in a folder and below, hidden ones left out."""
+
+    def fail(error: OSError) -> None:
+        raise InputError(f"{folder.name}: cannot be opened: {reason(error)}") from None
+
+    found = [
+        Path(place) / name
+        for place, _, names in os.walk(folder, onerror=fail)
+        for name in names
+        if name.lower().endswith((".parquet", ".pq")) and not name.startswith((".", "_"))
+    ]
+    if not found:
+        raise InputError(f"{folder.name}: this folder holds no Parquet file")
+    return sorted(found)
+
+
+def _readable(path: Path) -> Source:
     """Refuse a file that cannot be opened, before anything else is done."""
-    assert source.path is not None
-    if not os.access(source.path, os.R_OK):
-        raise InputError(f"{source.label}: cannot be opened: permission denied")
-    return source
-
-
-def _reason(error: OSError) -> str:
-    """Return the system's words for an error, without the path."""
-    return (error.strerror or "unknown reason").lower()
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{path.name}: cannot be opened: permission denied")
+    return Source(path)

@@ -22,8 +22,6 @@ def open_table(
         return _frame_table(table)
     sources = find_sources(table)
     found = common_format(sources, input_format)
-    if separator is not None and len(separator.encode()) != 1:
-        raise UsageError("separator must be a single character")
     opener = _opener(found, separator)
     if len(sources) == 1:
         return opener(sources[0])

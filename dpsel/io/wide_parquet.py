@@ -24,15 +24,17 @@ _CELLS_AT_ONCE = 1 << 25
 
 def open_wide_parquet(source: Source) -> "WideParquetTable | None":
     """Return a table if the file is a wide one, by its footer; None if it is not."""
-    if source.path is None or _footer_length(source.path) < _LONG_FOOTER:
+    if source.path is None or not source.is_file or _footer_length(source.path) < _LONG_FOOTER:
         return None
     try:
         with reading(source.label, _KIND):
             schema = pl.scan_parquet(source.path, glob=False).collect_schema()
             rows = pl.scan_parquet(source.path, glob=False).select(pl.len()).collect().item()
     except InputError:
-        return None  # The other reader finds out what is wrong, or repeated names.
-    return WideParquetTable(source.path, schema, rows) if rows <= _FEW_ROWS else None
+        return None  # The other reader finds out what is wrong, or which names are repeated.
+    if rows > _FEW_ROWS or any(dtype == pl.Decimal for dtype in schema.dtypes()):
+        return None
+    return WideParquetTable(source.path, schema, rows)
 
 
 class WideParquetTable:
@@ -47,20 +49,18 @@ class WideParquetTable:
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield all pieces, in order."""
-        count = len(layout.names)
-        marks = [self.columns[layout.target].name]
-        if layout.person is not None:
-            marks.append(self.columns[layout.person].name)
+        count = len(layout.features)
+        marks = [layout.target] if layout.person is None else [layout.target, layout.person]
         these: Rows | None = None
         for first in range(0, count, self._width):
-            names = list(layout.names[first : first + self._width])
+            features = list(layout.features[first : first + self._width])
             with reading(self.label, _KIND):
                 # The first read brings target and person along.
-                frame = self._read([*names, *marks] if these is None else names)
+                found = self._read(features if these is not None else [*features, *marks])
                 if these is None:
-                    found = [frame[mark].to_arrow() for mark in marks]
-                    these = rows.rows(found[0], None if layout.person is None else found[1])
-                    frame = frame.drop(marks)
+                    columns = [found.pop(mark).to_arrow() for mark in marks]
+                    these = rows.rows(columns[0], None if layout.person is None else columns[1])
+            frame = pl.DataFrame([found[position] for position in features])
 
             def read(first: int = first, frame: pl.DataFrame = frame, rows: Rows = these) -> Block:
                 return rows.block(first, _matrix(frame))
@@ -70,17 +70,18 @@ class WideParquetTable:
     def close(self) -> None:
         """Do nothing: every reader closes itself."""
 
-    def _read(self, names: list[str]) -> pl.DataFrame:
-        """Read columns; all of them at once is the fastest."""
-        columns = None if len(names) == len(self.columns) else names
-        return pl.read_parquet(self._path, columns=columns, glob=False)
+    def _read(self, positions: list[int]) -> dict[int, pl.Series]:
+        """Read columns by position: polars takes some names for patterns. All is fastest."""
+        ordered = sorted(positions)
+        columns = None if len(ordered) == len(self.columns) else ordered
+        frame = pl.read_parquet(self._path, columns=columns, glob=False)
+        return dict(zip(ordered, frame.get_columns(), strict=True))
 
 
 def _matrix(frame: pl.DataFrame) -> FloatArray:
     """Return a frame of numbers as floats, NaN where a cell is missing."""
-    others = [name for name, dtype in frame.schema.items() if not dtype.is_float()]
-    if others:
-        frame = frame.with_columns(pl.col(others).cast(pl.Float64, strict=False))
+    if not all(dtype.is_float() for dtype in frame.dtypes):
+        frame = frame.cast(pl.Float64, strict=False)
     return np.asarray(frame.to_numpy(), dtype=np.float64, order="F")
 
 
@@ -90,6 +91,8 @@ def _kind_of(dtype: Any) -> Kind:
         return Kind.NUMBER
     if dtype.is_temporal():
         return Kind.TIME
+    if dtype == pl.Binary:
+        return Kind.BINARY
     return Kind.OTHER if dtype.is_nested() else Kind.TEXT
 
 

@@ -44,6 +44,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("b.toml").write_text("[columns.agee]\nlower=0\nupper=1\n[default]\nlower=0\nupper=1")
     Path("bad.toml").write_text("[default]\nlower=2\nupper=1")
     Path("taken.json").write_text("old")
+    Path("deep.json").write_text("[" * 100_000)
+    Path("long.toml").write_text(f"[default]\nlower={'1' * 5000}\nupper=1")
+    Path("link.json").symlink_to("leads-nowhere")
+    Path("glob").mkdir()
+    good.write_csv("glob/a.csv")
+    good.write_csv("glob/b.csv")
+    pl.DataFrame({"x": [1.0], "y": [b"\xff"]}).write_parquet("bytes.parquet")
+    pl.DataFrame({"x": [1.0], "y": [1.0], "who": [[1]]}).write_parquet("lists.parquet")
+    Path("cr.csv").write_bytes(b"x,y\r1,1\r")
+    Path("open.csv").write_text('x,note,y\n1,"pipe,1\n1,a,1\n')
+    Path("inch.csv").write_text('x,note,y\n1,5" pipe,1\n1,a,1\n1,5" pipe,1\n')
+    Path("head.csv").write_text('x,5" note,y\n1,2,1\n')
     return tmp_path
 
 
@@ -169,7 +181,58 @@ CASES: list[tuple[int, str, tuple[str, ...]]] = [
     ),
     (2, "seed must be 0 or more, got -1", ("t.csv", *ASK, "--seed", "-1")),
     (2, "threads must be 1 or more, got 0", ("t.csv", *ASK, "--threads", "0")),
-    (2, "separator must be a single character", ("t.csv", *ASK, "--separator", "::")),
+    *(
+        (
+            2,
+            "separator must be a single ASCII character other than a quote or a line end",
+            ("t.csv", *ASK, "--separator", separator),
+        )
+        for separator in ("::", "", '"', "\n", "\r", "\udcff", "ä")
+    ),
+    (3, "TABLE: the name of the file is empty", ("", *ASK)),
+    (3, "--bounds: the name of the file is empty", ("t.csv", *ASK, "--bounds", "")),
+    (5, "--output: the name of the file is empty", ("t.csv", *ASK, "--output", "")),
+    (3, "deep.json: cannot be read as JSON", ("t.csv", *ASK, "--bounds", "deep.json")),
+    (3, "long.toml: cannot be read as TOML", ("t.csv", *ASK, "--bounds", "long.toml")),
+    (
+        2,
+        "rows-per-person must be at most 2147483647, got 99999999999999999999",
+        ("t.csv", *ASK, "--person", "age", "--rows-per-person", "99999999999999999999"),
+    ),
+    (
+        3,
+        "bytes.parquet: the target 'y' holds binary values",
+        ("bytes.parquet", *ASK, "--positive", "a"),
+    ),
+    (
+        3,
+        "lists.parquet: --person: 'who' holds nested values",
+        ("lists.parquet", *ASK, "--person", "who"),
+    ),
+    (
+        5,
+        "link.json: exists already; replace it with --force",
+        ("t.csv", *ASK, "--output", "link.json"),
+    ),
+    (
+        5,
+        "glob/b.csv: is the table itself; name another file",
+        ("glob/*.csv", *ASK, "--output", "glob/b.csv", "--force"),
+    ),
+    (
+        3,
+        "cr.csv: its first line cannot be split into names; end lines with \\n",
+        ("cr.csv", *ASK),
+    ),
+    *(
+        (
+            3,
+            f"{name}: a quote is not closed, or not doubled inside a cell, so it is not certain "
+            'where rows end; write such cells as "5"" pipe"',
+            (name, *ASK, "--exclude", "note"),
+        )
+        for name in ("open.csv", "inch.csv", "head.csv")
+    ),
     (
         5,
         "taken.json: exists already; replace it with --force",
@@ -233,6 +296,35 @@ def test_a_slip_of_the_pen_is_answered_in_two_lines(
 
 def test_an_option_s_letters_are_checked(dpsel: Dpsel) -> None:
     assert "--epsilon" in dpsel("select", "t.csv", "--epsilom", "1").err
+
+
+def test_no_arguments_show_the_help(dpsel: Dpsel) -> None:
+    result = dpsel()
+    assert (result.code, result.err) == (0, "")
+    assert "Usage: dpsel" in result.out
+
+
+def test_a_damaged_arrow_file_is_refused_before_it_can_end_the_process(
+    folder: Path, dpsel: Dpsel
+) -> None:
+    table = pa.table({"who": ["a", "bb", CANARY], "x": [1.0, 2.0, 3.0], "y": [1.0, 1.0, 1.0]})
+    with pa.OSFile("d.arrow", "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write(table)
+    whole = Path("d.arrow").read_bytes()
+    offsets = b"".join(n.to_bytes(4, "little") for n in (0, 1, 3, 3 + len(CANARY)))
+    assert whole.count(offsets) == 1
+    wrong = b"".join(n.to_bytes(4, "little") for n in (0, 1, 1 << 30, 3 + len(CANARY)))
+    Path("d.arrow").write_bytes(whole.replace(offsets, wrong))
+    result = dpsel("select", "d.arrow", *ASK, "--person", "who")
+    assert (result.code, result.out) == (3, "")
+    assert result.err == f"error: d.arrow: {ARROW}\n"
+
+
+def test_a_folder_named_like_a_table_is_looked_into(folder: Path, dpsel: Dpsel) -> None:
+    (folder / "nest" / "x.parquet").mkdir(parents=True)
+    assert dpsel("select", "nest", *ASK).err == "error: nest: this folder holds no Parquet file\n"
+    pl.DataFrame({"x": [1.0], "y": [1.0]}).write_parquet("nest/x.parquet/part.parquet")
+    assert dpsel("select", "nest", *ASK).code == 0
 
 
 def test_files_with_other_columns_are_not_mixed(folder: Path, dpsel: Dpsel) -> None:

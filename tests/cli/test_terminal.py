@@ -109,7 +109,7 @@ def test_an_output_that_goes_nowhere_is_one_line_and_code_5(script: str, message
 
 
 def test_a_closed_stderr_or_stdin_stops_nothing() -> None:
-    for script in ("DPSEL 2>&-", "DPSEL <&-"):
+    for script in ("DPSEL 2>&-", "DPSEL <&-", f"{' '.join([*COMMAND, str(CSV), *ASK])} <&-"):
         done = shell(script)
         assert (done.returncode, done.stderr) == (0, "")
         assert json.loads(done.stdout)["k"] == 8
@@ -128,25 +128,29 @@ def test_names_in_any_script_survive_an_ascii_locale(tmp_path: Path) -> None:
     assert json.loads(done.stdout.decode("utf-8"))["selected_features"] == ["größe"]
 
 
-def test_an_interrupt_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("rows", [1, 3_000_000])
+def test_an_interrupt_ends_with_130_and_leaves_nothing(
+    number: signal.Signals, rows: int, tmp_path: Path
+) -> None:
     output = tmp_path / "out.json"
-    # A pipe that never ends: the command is surely still reading.
+    asked = ("--target", "y", "--k", "1", "--epsilon", "1")
+    # A pipe that never ends, at first or after some blocks: the command is surely still reading.
     process = subprocess.Popen(
-        [*COMMAND, "-", "--input-format", "csv", *ASK[:2], "--k", "1", *ASK[4:]]
-        + ["--output", str(output)],
+        [*COMMAND, "-", "--input-format", "csv", *asked, "--output", str(output)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=ENVIRONMENT,
     )
     assert process.stdin is not None
-    process.stdin.write(b"x,y\n1,1\n")
+    process.stdin.write(b"x,y\n" + b"0.25,0.25\n" * rows)
     process.stdin.flush()
     deadline = time.monotonic() + 30
     while not any(tmp_path.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert out == b""
@@ -154,12 +158,47 @@ def test_an_interrupt_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def on_a_terminal(arguments: list[str], **environment: str) -> tuple[str, str]:
-    """Return stdout, and what a terminal on stderr was shown."""
+def test_an_interrupt_while_python_still_starts_shows_no_traceback(tmp_path: Path) -> None:
+    for delay in (0.03, 0.06, 0.1, 0.2, 0.3):
+        process = subprocess.Popen(
+            [*COMMAND, str(CSV), *ASK, "--output", str(tmp_path / "out.json"), "--force"],
+            stderr=subprocess.PIPE,
+            env=ENVIRONMENT,
+        )
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+        # Before the first line of ours Python itself may be the one that is interrupted.
+        if b"dpsel/" in err or process.returncode in (0, 130):
+            assert b"Traceback" not in err
+        assert not list(tmp_path.glob(".*"))
+
+
+def test_tables_may_come_from_pipes_with_names() -> None:
+    for path, chosen in ((BOUNDED, "parquet"), (CSV, "csv")):
+        words = " ".join([*COMMAND, f"<(cat {path})", "--input-format", chosen, *ASK])
+        done = subprocess.run(
+            ["bash", "-c", words], capture_output=True, text=True, env=ENVIRONMENT, timeout=60
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert json.loads(done.stdout)["selected_indices"] == [1, 3, 7, 8, 13, 15, 30, 33]
+
+
+def test_a_help_text_that_goes_nowhere_ends_with_5() -> None:
+    for script in ("DPSEL --help >/dev/full", "DPSEL --help | true; exit ${PIPESTATUS[0]}"):
+        done = shell(script)
+        assert done.returncode in ((5,) if "full" in script else (0, 5))
+        assert "Traceback" not in done.stderr
+
+
+def on_a_terminal(
+    arguments: list[str], *, both: bool = False, **environment: str
+) -> tuple[str, str]:
+    """Return stdout, and what a terminal on stderr, or on both, was shown."""
     mine, theirs = pty.openpty()
     process = subprocess.Popen(
         [*COMMAND, *arguments],
-        stdout=subprocess.PIPE,
+        stdout=theirs if both else subprocess.PIPE,
         stderr=theirs,
         env={**ENVIRONMENT, "TERM": "xterm-256color", "COLUMNS": "80", **environment},
     )
@@ -173,7 +212,7 @@ def on_a_terminal(arguments: list[str], **environment: str) -> tuple[str, str]:
     out, _ = process.communicate(timeout=60)
     os.close(mine)
     assert process.returncode == 0
-    return out.decode(), shown.decode()
+    return (out or b"").decode(), shown.decode()
 
 
 def test_progress_shows_on_a_terminal_only_and_counts_no_rows() -> None:
@@ -190,3 +229,9 @@ def test_no_color_is_honoured() -> None:
     _, shown = on_a_terminal([str(BOUNDED), *ASK], NO_COLOR="1")
     assert "reading" in shown
     assert "\x1b[3" not in shown
+
+
+def test_the_record_comes_after_the_bar_is_gone() -> None:
+    _, shown = on_a_terminal([str(BOUNDED), *ASK], both=True)
+    after_the_bar = shown[shown.rindex("\x1b[2K") + len("\x1b[2K") :]
+    assert json.loads(after_the_bar)["k"] == 8

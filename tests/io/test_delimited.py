@@ -103,10 +103,44 @@ def test_line_breaks_inside_quotes_end_no_row(block_bytes: int, tmp_path: Path) 
     assert found.values.tolist() == [round(1.25 * 2**32)]
 
 
-def test_a_quote_that_never_closes_stops_nothing(tmp_path: Path) -> None:
+def test_a_row_does_not_change_what_another_one_means(tmp_path: Path) -> None:
+    for cell in ("tRuE", "0.5 ", " 0.5", "0.5\x01", "\t0.5", "0.5\t", "truE ", "'1'", "1\v"):
+        for neighbor in ("true", "FALSE ", "x ", "a\x01b", '"q"', '""'):
+            path = tmp_path / "t.csv"
+            path.write_text(f"x,y\n{cell},1\n")
+            alone = scored(str(path), features=("x",)).values.tolist()
+            path.write_text(f"x,y\n{cell},1\n{neighbor},0\n")
+            assert scored(str(path), features=("x",)).values.tolist() == alone
+
+
+def test_a_cell_with_odd_characters_means_the_same_in_a_wide_table(tmp_path: Path) -> None:
+    width = 600
+    names = ",".join(f"x{i}" for i in range(width))
+    for cell in ("tRuE", "true", "0.5 ", " 0.5", "0.5\x01", "\t0.5", "0.5\t", "TRUE "):
+        (tmp_path / "n.csv").write_text(f"x,y\n{cell},1\n")
+        (tmp_path / "w.csv").write_text(f"{names},y\n{','.join([cell] * width)},1\n")
+        narrow = scored(str(tmp_path / "n.csv"), features=("x",)).values.tolist()
+        assert scored(str(tmp_path / "w.csv")).values.tolist() == narrow * width
+
+
+def test_lines_without_anything_before_the_header_are_passed_over(tmp_path: Path) -> None:
+    for block_bytes in (1, 100):
+        path = tmp_path / "t.csv"
+        path.write_bytes(b"\xef\xbb\xbf\r\n\n  \nx,y\n1,1\n")
+        table = DelimitedTable(Source(path), ",", block_bytes)
+        assert scored_table(table, plan_for()).values.tolist() == [2**32]
+
+
+def test_an_open_quote_is_refused_without_reading_on_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpsel.io.rows_of_text._LONGEST_QUOTE", 1000)
     path = tmp_path / "t.csv"
-    path.write_text('x,y\n1,1\n1,1\n"1,1\n1,1\n1,1\n')
-    assert scored(str(path)).values[0] >= 2 * 2**32
+    path.write_text('x,y\n"1,1\n' + "1,1\n" * 100_000)
+    table = DelimitedTable(Source(path), ",", 500)
+    with pytest.raises(InputError, match="a quote is not closed"):
+        scored_table(table, plan_for())
+    assert len(table._text._rest) < 3000
 
 
 def test_bytes_that_are_no_utf_8_are_missing_values(tmp_path: Path) -> None:
@@ -114,6 +148,9 @@ def test_bytes_that_are_no_utf_8_are_missing_values(tmp_path: Path) -> None:
     path.write_bytes(b"x,y\n\xff\xfe,1\n1,1\n1,\xff\n")
     assert scored(str(path)).values.tolist() == [2**32]
     assert scored(str(path), positive="1").values.tolist() == [0]
+    path.write_bytes(b"x,note,y\n1,caf\xe9,1\n1,b,1\n")
+    assert scored(str(path), exclude=("note",)).values.tolist() == [2 * 2**32]
+    assert scored(str(path), person="note").values.tolist() == [2 * 2**32]
 
 
 @pytest.mark.parametrize(
@@ -152,6 +189,7 @@ def test_a_text_column_is_named_with_what_to_do(tmp_path: Path) -> None:
     assert str(raised.value).startswith(TEXT_COLUMN)
     assert scored(path, exclude=("ward",)).values.tolist() == [2 * 2**32]
     assert scored(path, features=("x",)).values.tolist() == [2 * 2**32]
+    assert scored(path, features=("x,ward",)).values.tolist() == [0, 2 * 2**32]
 
 
 def test_a_text_target_is_refused_with_what_to_do(tmp_path: Path) -> None:

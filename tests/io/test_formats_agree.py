@@ -1,6 +1,7 @@
 """One score vector for a table, whatever its format, its cut, its order and the threads."""
 
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -167,6 +168,59 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
     expected = sorted(exact(FRAME))
     for table in (str(tmp_path), tmp_path, f"{tmp_path}/*.parquet"):
         assert sorted(scored(table).values.tolist()) == expected
+
+
+@pytest.mark.parametrize("width", [5, 700])
+@pytest.mark.parametrize("ending", ["parquet", "csv", "arrow"])
+def test_columns_may_stand_in_another_order_in_another_file(
+    width: int, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 20_000)
+    frame = numbers(20, width)
+    names = frame.columns
+    moved = [names[0], *names[-3:0:-1], names[-2], names[-1]]
+    WRITERS[f"t.{ending}"](frame[:10], tmp_path / f"a.{ending}")
+    WRITERS[f"t.{ending}"](frame[10:].select(moved), tmp_path / f"b.{ending}")
+    assert scored(f"{tmp_path}/*.{ending}").values.tolist() == exact(frame)
+
+
+def test_names_that_look_like_patterns_are_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = numbers(5, 6)
+    frame.columns = ["^x.*$", "*", "x", "xy", "a.b", "x[1]", "^y$"]
+    expected = exact(frame.rename({"^y$": "y"}))
+    for at_once in (1 << 25, 1):
+        monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 1)
+        monkeypatch.setattr(wide_parquet, "_CELLS_AT_ONCE", at_once)
+        for name, write in WRITERS.items():
+            write(frame, tmp_path / name)
+            assert scored(str(tmp_path / name), target="^y$").values.tolist() == expected
+
+
+def test_decimals_are_rounded_like_the_text_they_print_as(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Values half way between two integers: the slightest error shows.
+    values = [Decimal(2 * j + 1) / 131072 for j in range(500)]
+    ones = [1.0] * len(values)
+    (tmp_path / "t.csv").write_text("x,y\n" + "".join(f"{v},1\n" for v in values))
+    expected = scored(str(tmp_path / "t.csv")).values.tolist()
+    for kind in (pa.decimal128(38, 17), pa.decimal128(38, 30), pa.decimal256(60, 20)):
+        table = pa.table({"x": pa.array(values, kind), "y": ones})
+        assert scored(table).values.tolist() == expected
+        pq.write_table(table, tmp_path / "t.parquet")
+        for footer in (1 << 20, 1):
+            monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", footer)
+            assert scored(str(tmp_path / "t.parquet")).values.tolist() == expected
+
+
+def test_persons_may_be_bytes_or_categories(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"x": [1.0] * 3, "y": [1.0] * 3, "who": [b"\xff", b"\xfe", b"\xff"]})
+    frame.write_parquet(tmp_path / "t.parquet")
+    categories = frame.with_columns(who=pl.Series(["a", "b", "a"], dtype=pl.Categorical))
+    for table in (frame, str(tmp_path / "t.parquet"), categories, categories.to_arrow()):
+        assert scored(table, person="who").values.tolist() == [2 * ONE * ONE]
 
 
 def test_persons_are_capped_alike_in_every_format(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_the_table_itself_is_never_overwritten(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("x,y\n")
     with pytest.raises(OutputError, match="is the table itself; name another file"):
-        Output(str(table), force=True, never=str(table))
+        Output(str(table), force=True, inputs=[table])
 
 
 def test_a_device_is_written_to_and_not_replaced() -> None:

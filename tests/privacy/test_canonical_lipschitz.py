@@ -17,6 +17,7 @@ from dpsel.core.mechanisms.ranking import Ranking
 from dpsel.core.mechanisms.sampler import Sampler
 from dpsel.core.randomness import make_randomness
 from tests.chi_square import ALPHA, p_value
+from tests.core.test_randomness import Scripted
 from tests.exact_law import (
     Class,
     Subset,
@@ -115,6 +116,46 @@ def test_classes_of_larger_tables_follow_the_exact_law(
 ) -> None:
     x = np.random.default_rng(d).uniform(0, 25, d)
     assert p_value(drawn_classes(sampler, x, k, epsilon), class_law(x.tolist(), k, epsilon)) > ALPHA
+
+
+def test_parts_drawn_in_whole_numbers_follow_the_same_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lazy, "_DOUBT", 2.0)
+    monkeypatch.setitem(DRAWS, "lazy", 20_000)
+    observed = drawn_subsets(SCORES["spread"], 3, 2.0)
+    assert p_value(observed, subset_law(SCORES["spread"], 3, 2.0)) > ALPHA
+
+
+def test_a_part_is_where_the_number_falls_to_the_last_bit() -> None:
+    h, k, edges = 1, 4, [5, 6, 6, 9, 40]
+    sizes = [sum(right_size(h, t, k) for t in range(a, b)) for a, b in itertools.pairwise(edges)]
+    total = sum(sizes)
+    for part, end in enumerate(itertools.accumulate(sizes)):
+        border = (end << 64) // total
+        if part < len(sizes) - 1:
+            assert lazy.exact_part(h, edges, k, border + 1, Scripted()) > part
+        if sizes[part]:
+            assert lazy.exact_part(h, edges, k, border - 1, Scripted()) == part
+    # The word on the border itself is decided by later bits: end / total goes on after 64 bits.
+    border = (sizes[0] << 64) // total
+    later = ((sizes[0] << 128) // total) % (1 << 64)
+    assert lazy.exact_part(h, edges, k, border, Scripted(later - 1)) == 0
+    assert lazy.exact_part(h, edges, k, border, Scripted(later + 1)) == 2
+
+
+def test_parts_found_by_floats_are_those_found_by_whole_numbers() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        k = int(10 ** rng.uniform(0, 2.5))
+        d = k + int(10 ** rng.uniform(0.5, 5))
+        h = int(rng.integers(0, k))
+        edges = np.sort(rng.integers(k + 1, d + 1, 6))
+        edges[-1] += edges[0] == edges[-1]
+        sizes = lazy.log_node_size(np.array([h]), edges[:-1], edges[1:] - 1, k)
+        word = int(rng.integers(0, 1 << 63)) * 2
+        found = lazy._parts_with_smallest(
+            np.array([h]), edges[None, :], sizes[None, :], k, Scripted(word)
+        )
+        assert found[0] == lazy.exact_part(h, edges.tolist(), k, word, Scripted())
 
 
 @pytest.mark.parametrize("sampler", ["lazy", "direct"])

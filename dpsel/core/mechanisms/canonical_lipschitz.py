@@ -91,6 +91,7 @@ def float_slack(d: int, k: int) -> float:
     chance by a factor of at most exp(2 eta), on either of two neighbors. Every number behind a
     value is below log C(d, k) + 1024 in size, and 256 roundings are more than any value has.
     With nothing of epsilon left, the scores have no weight at all, and nothing is lost.
+    docs/privacy.md has the argument in full.
     """
     eta = 256 * 2.0**-52 * (log_subsets(d, k) + 1024.0)
     return 4.0 * eta

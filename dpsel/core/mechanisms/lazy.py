@@ -7,11 +7,14 @@ loss at t2, to the noise less the loss at t1. A node whose upper end lies below 
 end is dropped. Any other is split: the smallest y belongs to a part with the probability of its
 share of the subsets, and the smallest of another part is the same y plus a fresh draw, because
 exponential draws have no memory. Nothing here is approximate, and what is drawn does not depend
-on which nodes are split, so the scores decide only how far to look.
+on which nodes are split, so the scores decide only how far to look. Which part has the smallest
+y is decided exactly: where floating point could err, in whole numbers.
 
 Many independent draws are carried along together, as arrays.
 """
 
+import bisect
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +28,8 @@ _NODES_AT_ONCE = 1 << 18
 # Splitting costs the same for a handful of nodes as for this many.
 _CHEAP_NODES = 1 << 10
 _MOST_PARTS = 32
+# Shares of subsets are computed with errors far below this; nearer to a border, integers decide.
+_DOUBT = 1e-9
 
 
 def lazy_classes(losses: LipschitzLosses, draws: int, rng: Randomness) -> tuple[IntArray, IntArray]:
@@ -105,13 +110,44 @@ def _split(nodes: _Nodes, k: int, rng: Randomness) -> _Nodes:
     t1, t2 = edges[:, :-1], edges[:, 1:] - 1
     h = np.broadcast_to(nodes.h[:, None], t1.shape)
     log_size = log_node_size(h, t1, t2, k)
-    log_draws = np.log(exponentials(rng, 2 * t1.size)).reshape(2, count, parts) - log_size
-    log_y = np.logaddexp(nodes.log_y[:, None], log_draws[0])
-    first = np.argmin(log_draws[1], axis=1)
-    log_y[np.arange(count), first] = nodes.log_y
+    later = np.log(exponentials(rng, t1.size)).reshape(t1.shape) - log_size
+    log_y = np.logaddexp(nodes.log_y[:, None], later)
+    log_y[np.arange(count), _parts_with_smallest(nodes.h, edges, log_size, k, rng)] = nodes.log_y
     full = t1 <= t2
     draw = np.broadcast_to(nodes.draw[:, None], t1.shape)
     return _Nodes(draw[full], h[full], t1[full], t2[full], log_y[full])
+
+
+def _parts_with_smallest(
+    h: IntArray, edges: IntArray, log_size: FloatArray, k: int, rng: Randomness
+) -> IntArray:
+    """Return for every node a part, drawn in exact proportion to the sizes of its parts."""
+    words = rng.words(len(h))
+    sizes = np.exp(log_size - log_size.max(axis=1, keepdims=True, initial=-np.inf))
+    borders = np.cumsum(sizes, axis=1)
+    distance = words[:, None] * 2.0**-64 - borders[:, :-1] / borders[:, -1:]
+    chosen: IntArray = np.asarray(np.count_nonzero(distance >= 0, axis=1), dtype=np.int64)
+    for node in np.flatnonzero((np.abs(distance) < _DOUBT).any(axis=1)):
+        chosen[node] = exact_part(int(h[node]), edges[node].tolist(), k, int(words[node]), rng)
+    return chosen
+
+
+def exact_part(h: int, edges: list[int], k: int, word: int, rng: Randomness) -> int:
+    """Return the part in which a uniform real number falls, whose first 64 bits are `word`.
+
+    Part i holds the classes (h, edges[i]..edges[i+1]-1). Bits are drawn until there is no doubt.
+    """
+    counts = [math.comb(edge - h - 2, k - h) for edge in edges]
+    borders = [count - counts[0] for count in counts]
+    bits = 64
+    while True:
+        lowest = word * borders[-1] >> bits
+        highest = ((word + 1) * borders[-1] - 1) >> bits
+        part = bisect.bisect_right(borders, lowest) - 1
+        if bisect.bisect_right(borders, highest) - 1 == part:
+            return part
+        word = (word << 64) | int(rng.words(1)[0])
+        bits += 64
 
 
 def log_node_size(h: IntArray, t1: IntArray, t2: IntArray, k: int) -> FloatArray:

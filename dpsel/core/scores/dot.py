@@ -8,12 +8,11 @@ from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.blocks import Block
 from dpsel.core.bounds import ONE, Bounds, bounded_integers
 from dpsel.core.errors import InputError
-from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.privacy import MOST_ROWS, Neighbors, Unit
 from dpsel.core.scores.base import Outside, Scores
 
 # Products are within 2^32, so float64 adds 2^21 of them exactly, in any order, and int64 2^31.
 _ROWS_PER_FLOAT_SUM = 1 << 21
-_MOST_ROWS = (1 << 31) - 1
 # Cells that are bounded at once: they stay in the processor's cache.
 _CELLS_AT_ONCE = 1 << 15
 _ROWS_LOOKED_AT = 1 << 12
@@ -68,8 +67,8 @@ class DotScore:
         self.outside += part.outside
         if part.first_feature == 0:
             self._rows += part.rows
-        if self._rows > _MOST_ROWS:
-            raise InputError(f"a table may have at most {_MOST_ROWS} rows")
+        if self._rows > MOST_ROWS:
+            raise InputError(f"a table may have at most {MOST_ROWS} rows")
 
     def scores(self) -> Scores:
         """Return the scores of all blocks added, in units of 2^-32."""

@@ -1,0 +1,18 @@
+"""Standard output, and the system's words for what went wrong."""
+
+import os
+import sys
+from contextlib import suppress
+
+
+def abandon_stdout() -> None:
+    """Let standard output lead nowhere: Python would flush it once more, and complain."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def reason(error: OSError) -> str:
+    """Return the system's words for an error, without the path."""
+    return (error.strerror or "unknown reason").lower()
