@@ -1,0 +1,138 @@
+"""What the documents and docstrings promise is so."""
+
+import ast
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SOURCES = sorted((ROOT / "dpsel").rglob("*.py"))
+GUARANTEE = "Guarantee:"
+
+
+def console_examples() -> list[tuple[str, str, str]]:
+    """Return every command in the documents with the output that they show."""
+    found = []
+    for document in DOCUMENTS:
+        for block in re.findall(r"```console\n(.*?)```", document.read_text(), re.DOTALL):
+            for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+                command, _, output = example.partition("\n")
+                found.append((document.name, command, output))
+    return found
+
+
+@pytest.fixture
+def with_dpsel(tmp_path: Path) -> dict[str, str]:
+    """An environment in which `dpsel` is this checkout's."""
+    (tmp_path / "bin").mkdir()
+    script = tmp_path / "bin" / "dpsel"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dpsel "$@"\n')
+    script.chmod(0o755)
+    path = f"{script.parent}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+
+
+# The sample's answer at epsilon 2 is another one with a chance below 1e-8.
+@pytest.mark.parametrize(("document", "command", "output"), console_examples())
+def test_commands_print_what_the_documents_show(
+    document: str, command: str, output: str, with_dpsel: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
+    done = subprocess.run(
+        ["bash", "-c", command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=with_dpsel,
+        cwd=tmp_path,
+    )
+    assert done.stdout == output
+
+
+def test_the_sample_s_answer_is_as_certain_as_the_documents_assume() -> None:
+    from dpsel.core.mechanisms.losses import LipschitzLosses
+    from dpsel.core.mechanisms.ranking import Ranking
+    from tests.exact_law import right_size
+    from tests.tables import scored
+
+    for name, bounds in (("raw", "bounds.toml"), ("bounded", None)):
+        table = ROOT / "sample_data" / f"synthetic_{name}.csv"
+        chosen = None if bounds is None else ROOT / "sample_data" / bounds
+        scores = scored(table, bounds=chosen)
+        losses = LipschitzLosses(Ranking(scores.values), 8, 0.5, 2.0 / scores.sensitivity)
+        import numpy as np
+
+        h, t = np.meshgrid(np.arange(8), np.arange(9, 41), indexing="ij")
+        sizes = np.vectorize(lambda h, t: right_size(h, t, 8))(h, t)
+        # The top set has the largest utility: another subset wins with a chance of at most p.
+        assert float((sizes * np.exp(-losses(h, t))).sum()) < 1e-8
+
+
+def test_the_cost_of_rounding_is_what_the_proof_says() -> None:
+    from dpsel.core.mechanisms.canonical_lipschitz import float_slack
+
+    text = (ROOT / "docs" / "privacy.md").read_text()
+    assert f"for d = 22,283 and k = 10, 4 eta is {float_slack(22_283, 10):.1e}" in text.replace(
+        "For d", "for d"
+    )
+    assert f"for d = 10^6 and k = 1000 it is {float_slack(10**6, 1000):.1e}" in text
+
+
+def test_python_examples_print_what_the_documents_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for document in DOCUMENTS:
+        outcome = doctest.testfile(str(document), module_relative=False, verbose=False)
+        assert outcome.failed == 0
+    assert README.count(">>> ") >= 5
+
+
+def test_every_command_is_in_the_readme() -> None:
+    from dpsel.cli.app import app
+
+    for command in app.registered_commands:
+        assert command.callback is not None
+        assert f"| `dpsel {command.callback.__name__}` |" in README
+
+
+def test_ci_finds_exactly_two_commands_in_the_readme() -> None:
+    commands = re.findall(r"```sh\n(.*?)\n```", README, re.DOTALL)
+    assert len(commands) == 2
+    assert all("\n" not in command for command in commands)
+    assert "sample_data/" in commands[0]
+    assert "[test]" in commands[1]
+
+
+def test_links_lead_somewhere() -> None:
+    for document in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
+            if not target.startswith("http"):
+                assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_whatever_takes_an_rng_states_its_guarantee(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            names = [argument.arg for argument in [*node.args.args, *node.args.kwonlyargs]]
+            if "rng" in names and path.name != "randomness.py" and node.name != "exact_part":
+                assert GUARANTEE in (ast.get_docstring(node) or ""), node.name
+
+
+def test_files_named_as_tests_exist() -> None:
+    named = set()
+    for path in [*SOURCES, *DOCUMENTS]:
+        named |= set(re.findall(r"tests/[\w/]+\.py", path.read_text()))
+    assert len(named) > 5
+    for name in named:
+        assert (ROOT / name).exists(), name
+
+
+def test_the_version_is_in_the_changelog_or_unreleased() -> None:
+    assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text()
