@@ -17,6 +17,7 @@ from dpsel.core.scores.registry import find_score
 from dpsel.io.bounds_file import PublicBounds, parse_bounds, read_bounds, uniform_bounds
 from dpsel.io.columns import Wanted
 from dpsel.io.formats import InputFormat
+from dpsel.io.targets import TargetCoding
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -36,6 +37,7 @@ class SelectPlan:
     """All public choices of one run."""
 
     wanted: Wanted
+    coding: TargetCoding
     bounds: PublicBounds
     k: int
     guarantee: Guarantee
@@ -87,8 +89,14 @@ def make_plan(
         declared.add(target)
     return SelectPlan(
         wanted=Wanted(
-            target, tuple(features), tuple(exclude), positive, person, frozenset(declared)
+            target,
+            tuple(features),
+            tuple(exclude),
+            labels=positive is not None,
+            person=person,
+            declared=frozenset(declared),
         ),
+        coding=TargetCoding(positive),
         bounds=public,
         k=k,
         guarantee=Guarantee(epsilon, relation, scope, unit),

@@ -65,11 +65,11 @@ def score_table(table: Table, layout: Layout, plan: SelectPlan, reporter: Report
         layout.names,
         wanted.target,
         [column.name for column in table.columns],
-        coded=wanted.positive is not None,
+        coded=plan.coding.of_text,
     )
     score = find_score(plan.score)(bounds, guarantee.neighbors, guarantee.unit)
     limit = None if wanted.person is None else PersonLimit(guarantee.unit.rows)
-    rows = RowReader(wanted.positive, limit)
+    rows = RowReader(plan.coding, limit)
     reduce_pieces(
         table.pieces(layout, rows),
         score.part,
@@ -82,6 +82,6 @@ def score_table(table: Table, layout: Layout, plan: SelectPlan, reporter: Report
             f"{score.outside.share:.0%} of the cells are outside [-1, 1] and were clipped; "
             "give public bounds with --bounds, or run `dpsel preprocess` first"
         )
-    if wanted.positive is not None and not rows.label_seen:
-        reporter.note(f"no row has the label '{wanted.positive}' in '{wanted.target}'")
+    if plan.coding.positive is not None and not rows.label_seen:
+        reporter.note(f"no row has the label '{plan.coding.positive}' in '{wanted.target}'")
     return score

@@ -44,7 +44,8 @@ def select(
     Example: dpsel select data.parquet --target y --k 5 --epsilon 2
     """
     from dpsel.io.interrupts import take_interrupts_back
-    from dpsel.io.records import Output, selection_text
+    from dpsel.io.output import Output
+    from dpsel.io.records import selection_text
     from dpsel.io.sources import input_files
     from dpsel.plan import make_plan
     from dpsel.run import run_select
@@ -77,4 +78,4 @@ def select(
             if seed is not None:
                 reporter.note("--seed is for tests: this selection is not private")
             selection = run_select(table, plan, reporter)
-        place.write(selection_text(selection, output_format))
+        place.write(selection_text(selection, output_format).encode())

@@ -64,6 +64,9 @@ class ArrowFileTable:
         marks = [layout.target] if layout.person is None else [layout.target, layout.person]
         with reading(self.label, _KIND):
             for number in range(self._batches):
+                if layout.whole_rows:
+                    yield from batch_pieces(self._reader(None).get_batch(number), layout, rows)
+                    continue
                 found = self._read(number, marks)
                 these = rows.rows(found[0], None if layout.person is None else found[1])
                 yield from self._feature_pieces(number, these, layout)
@@ -105,9 +108,23 @@ def _sound(column: pa.Array) -> pa.Array:
 
 def batch_pieces(batch: pa.RecordBatch, layout: Layout, rows: RowReader) -> Iterator[Piece]:
     """Yield the pieces of one record batch in memory."""
+    if layout.whole_rows:
+        at_once = max(1, _CELLS_AT_ONCE // len(layout.features))
+        for start in range(0, batch.num_rows, at_once):
+            yield from _column_pieces(
+                batch.slice(start, at_once), len(layout.features), layout, rows
+            )
+        return
+    width = max(1, _CELLS_AT_ONCE // max(1, batch.num_rows))
+    yield from _column_pieces(batch, width, layout, rows)
+
+
+def _column_pieces(
+    batch: pa.RecordBatch, width: int, layout: Layout, rows: RowReader
+) -> Iterator[Piece]:
+    """Yield the pieces of one record batch, so many features each."""
     person = None if layout.person is None else _sound(batch.column(layout.person))
     these = rows.rows(_sound(batch.column(layout.target)), person)
-    width = max(1, _CELLS_AT_ONCE // max(1, batch.num_rows))
     for first in range(0, len(layout.features), width):
         some = [
             _sound(batch.column(position)) for position in layout.features[first : first + width]

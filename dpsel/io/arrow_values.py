@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.io.columns import Kind
@@ -61,20 +60,6 @@ def numbers(column: Any) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
-def target_values(column: Any, positive: str | None) -> FloatArray:
-    """Return the target: its numbers, or 1 for the label `positive` and -1 for any other."""
-    if positive is None:
-        return numbers(column)
-    texts = as_texts(column)
-    equal = pc.equal(texts, positive)
-    as_number = _number_of(positive)
-    if as_number is not None:
-        # 1, 1.0 and true are one label, whatever the format wrote.
-        equal = pc.or_kleene(equal, pa.array(text_numbers(texts) == as_number))
-    signs = pc.if_else(equal, 1.0, -1.0)
-    return numbers(signs)
-
-
 def as_texts(column: Any) -> Any:
     """Return any column of plain values as one array of texts."""
     import polars as pl
@@ -103,9 +88,3 @@ def person_codes(column: Any) -> tuple[list[str], IntArray]:
     encoded = as_texts(column).dictionary_encode()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return encoded.dictionary.to_pylist(), codes.astype(np.int64)
-
-
-def _number_of(label: str) -> float | None:
-    """Return the number that a label is, if it is one."""
-    found = text_numbers(pa.array([label], pa.large_string()))[0]
-    return None if np.isnan(found) else float(found)

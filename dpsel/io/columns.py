@@ -39,10 +39,13 @@ class Layout:
     features: tuple[int, ...]
     names: tuple[str, ...]
     target: int
-    positive: str | None
+    labels: bool
+    """Whether the target's cells are labels, not numbers."""
     person: int | None
     declared: frozenset[int]
     """Columns that the user declared to be numbers: nothing in them can stop a run."""
+    whole_rows: bool = False
+    """Whether each piece must hold all features of its rows."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Wanted:
     target: str
     features: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    positive: str | None = None
+    labels: bool = False
     person: str | None = None
     declared: frozenset[str] = frozenset()
 
@@ -80,7 +83,7 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
         raise InputError(f"{label}: no feature column is left besides the target")
     features = sorted(chosen)
     _refuse_kinds([columns[i] for i in features], label)
-    refuse_target(columns[target], label, labels=wanted.positive is not None)
+    refuse_target(columns[target], label, labels=wanted.labels)
     if person is not None and columns[person].kind is Kind.OTHER:
         raise InputError(f"{label}: --person: '{wanted.person}' holds nested values")
     declared = wanted.declared.union(_split_lists(wanted.features, set(names)))
@@ -88,7 +91,7 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
         features=tuple(features),
         names=tuple(names[i] for i in features),
         target=target,
-        positive=wanted.positive,
+        labels=wanted.labels,
         person=person,
         declared=frozenset(place for place, name in enumerate(names) if name in declared),
     )

@@ -68,7 +68,7 @@ class DelimitedTable:
 
     def _refuse_words(self, text: bytes, layout: Layout) -> None:
         """Refuse columns that were not declared and hold words, not numbers, in the first rows."""
-        read = layout.features if layout.positive is not None else (*layout.features, layout.target)
+        read = layout.features if layout.labels else (*layout.features, layout.target)
         doubtful = [position for position in read if position not in layout.declared]
         wordy = _wordy(self._cells(text), doubtful)
         if layout.target in wordy:
@@ -80,10 +80,10 @@ class DelimitedTable:
 
 def _block(cells: Cells, layout: Layout, rows: RowReader) -> Block:
     """Return the features and the target of all rows of a block."""
-    if layout.positive is None:
-        y: Any = pa.array(cells.numbers([layout.target])[:, 0])
+    if layout.labels:
+        y: Any = cells.texts([layout.target])[0]
     else:
-        y = cells.texts([layout.target])[0]
+        y = pa.array(cells.numbers([layout.target])[:, 0])
     person = None if layout.person is None else cells.texts([layout.person])[0]
     return rows.rows(y, person).block(0, cells.numbers(layout.features))
 

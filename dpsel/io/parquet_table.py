@@ -43,7 +43,9 @@ class ParquetTable:
         groups = self._metadata.num_row_groups
         with reading(self.label, _KIND):
             for group in range(groups):
-                if self._metadata.row_group(group).num_rows > _ROWS_AT_ONCE:
+                if layout.whole_rows:
+                    yield from self._row_pieces(group, layout, rows)
+                elif self._metadata.row_group(group).num_rows > _ROWS_AT_ONCE:
                     yield from self._cut_pieces(group, layout, rows)
                 else:
                     yield from self._whole_pieces(group, layout, rows)
@@ -72,9 +74,12 @@ class ParquetTable:
         """
         masks: Iterable[BoolArray | None] = itertools.repeat(None)
         if layout.person is not None:
-            masks = [rows.mask(found[0]) for found in self._batches(group, [layout.person])]
+            masks = [
+                rows.mask(found[0])
+                for found in self._batches(group, [layout.person], _ROWS_AT_ONCE)
+            ]
         for first, some, done in self._column_groups(group, _ROWS_AT_ONCE, layout):
-            batches = self._batches(group, [layout.target, *some])
+            batches = self._batches(group, [layout.target, *some], _ROWS_AT_ONCE)
             for mask, found in zip(masks, batches, strict=False):
 
                 def read(
@@ -85,6 +90,16 @@ class ParquetTable:
                         return these.block(first, number_matrix(found[1:]))
 
                 yield Piece(read, done)
+
+    def _row_pieces(self, group: int, layout: Layout, rows: RowReader) -> Iterator[Piece]:
+        """Yield pieces with all features of some rows."""
+        at_once = max(1, _CELLS_AT_ONCE // len(layout.features))
+        wanted = [layout.target, *layout.features]
+        for found in self._batches(group, wanted, at_once):
+            these = Rows(rows.target(found[0]), None)
+            block = these.block(0, number_matrix(found[1:]))
+            done = (group + 1) / self._metadata.num_row_groups
+            yield Piece(lambda block=block: block, done)  # type: ignore[misc]
 
     def _column_groups(
         self, group: int, rows: int, layout: Layout
@@ -97,11 +112,11 @@ class ParquetTable:
             done = (group + min(1.0, (first + width) / count)) / self._metadata.num_row_groups
             yield first, some, done
 
-    def _batches(self, group: int, positions: list[int]) -> Iterator[list[Any]]:
-        """Yield columns of a long row group in batches of the same rows, whatever the columns."""
+    def _batches(self, group: int, positions: list[int], rows: int) -> Iterator[list[Any]]:
+        """Yield columns of a row group in batches of the same rows, whatever the columns."""
         file = pq.ParquetFile(self._open(), metadata=self._metadata)
         for batch in file.iter_batches(
-            _ROWS_AT_ONCE, row_groups=[group], columns=self._names(positions), use_threads=True
+            rows, row_groups=[group], columns=self._names(positions), use_threads=True
         ):
             yield self._select(pa.Table.from_batches([batch]), positions)
 

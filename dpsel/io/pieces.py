@@ -12,8 +12,9 @@ import numpy as np
 from dpsel.core.arrays import BoolArray, FloatArray
 from dpsel.core.blocks import Block
 from dpsel.core.persons import PersonLimit
-from dpsel.io.arrow_values import person_codes, target_values
+from dpsel.io.arrow_values import person_codes
 from dpsel.io.columns import Column, Layout
+from dpsel.io.targets import TargetCoding
 
 Part = TypeVar("Part")
 
@@ -58,9 +59,9 @@ class Rows:
 class RowReader:
     """Makes rows from their target and person columns; batches must come in order."""
 
-    def __init__(self, positive: str | None, limit: PersonLimit | None) -> None:
-        """Code the label `positive` as 1, and keep what `limit` allows."""
-        self._positive = positive
+    def __init__(self, coding: TargetCoding, limit: PersonLimit | None = None) -> None:
+        """Code the target, and keep what `limit` allows."""
+        self.coding = coding
         self._limit = limit
         self.label_seen = False
 
@@ -75,7 +76,7 @@ class RowReader:
 
     def target(self, column: Any) -> FloatArray:
         """Return the target of any batch."""
-        y = target_values(column, self._positive)
+        y = self.coding.values(column)
         self.label_seen = self.label_seen or bool(np.any(y == 1.0))
         return y
 

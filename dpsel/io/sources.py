@@ -59,17 +59,14 @@ class Source:
             return str(self.path)
         import pyarrow as pa
 
-        try:
-            with tempfile.TemporaryFile() as spool:
-                shutil.copyfileobj(self._raw(), spool, 1 << 20)
-                if spool.tell() == 0:
-                    return pa.py_buffer(b"")
-                spool.flush()
-                return pa.py_buffer(mmap.mmap(spool.fileno(), 0, access=mmap.ACCESS_READ))
-        except OSError as error:
-            raise InputError(
-                f"{self.label}: cannot be copied to a temporary file: {reason(error)}"
-            ) from None
+        with _spooled(self.label, self._raw()) as spool:
+            if spool.tell() == 0:
+                return pa.py_buffer(b"")
+            return pa.py_buffer(mmap.mmap(spool.fileno(), 0, access=mmap.ACCESS_READ))
+
+    def kept(self) -> "Source":
+        """Return a source that can be read again and again: itself, or a copy of a pipe."""
+        return self if self.is_file else _KeptSource(self.label, self._raw())
 
     def _raw(self) -> Any:
         """Return a reader of the bytes: a new one of a file, the one there is of a pipe."""
@@ -82,6 +79,36 @@ class Source:
             return self._pipe
         except OSError as error:
             raise InputError(f"{self.label}: cannot be opened: {reason(error)}") from None
+
+
+class _KeptSource(Source):
+    """The bytes of a pipe, in a file without a name."""
+
+    def __init__(self, label: str, raw: Any) -> None:
+        super().__init__(None)
+        self.label = label
+        self._spool = _spooled(label, raw)
+
+    def kept(self) -> Source:
+        return self
+
+    def _raw(self) -> Any:
+        self._spool.seek(0)
+        return os.fdopen(os.dup(self._spool.fileno()), "rb")
+
+
+def _spooled(label: str, raw: Any) -> Any:
+    """Return a file without a name that holds all the bytes of a pipe."""
+    spool = tempfile.TemporaryFile()  # noqa: SIM115
+    try:
+        shutil.copyfileobj(raw, spool, 1 << 20)
+        spool.flush()
+    except OSError as error:
+        spool.close()
+        raise InputError(
+            f"{label}: cannot be copied to a temporary file: {reason(error)}"
+        ) from None
+    return spool
 
 
 class ByteStream:

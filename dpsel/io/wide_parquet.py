@@ -44,11 +44,15 @@ class WideParquetTable:
         """Read a file of known schema, with that many rows."""
         self.label = path.name
         self._path = path
+        self._rows = rows
         self._width = max(1, _CELLS_AT_ONCE // max(1, rows))
         self.columns = tuple(Column(name, _kind_of(dtype)) for name, dtype in schema.items())
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield all pieces, in order."""
+        if layout.whole_rows:
+            yield from self._row_pieces(layout, rows)
+            return
         count = len(layout.features)
         marks = [layout.target] if layout.person is None else [layout.target, layout.person]
         these: Rows | None = None
@@ -66,6 +70,18 @@ class WideParquetTable:
                 return rows.block(first, _matrix(frame))
 
             yield Piece(read, min(1.0, (first + self._width) / count))
+
+    def _row_pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
+        """Yield pieces with all features of some rows."""
+        at_once = max(1, _CELLS_AT_ONCE // len(layout.features))
+        for start in range(0, max(1, self._rows), at_once):
+            with reading(self.label, _KIND):
+                frame = pl.scan_parquet(self._path, glob=False).slice(start, at_once).collect()
+                columns = frame.get_columns()
+                these = rows.rows(columns[layout.target].to_arrow(), None)
+                features = pl.DataFrame([columns[position] for position in layout.features])
+                block = these.block(0, _matrix(features))
+            yield Piece(lambda block=block: block, min(1.0, (start + at_once) / max(1, self._rows)))  # type: ignore[misc]
 
     def close(self) -> None:
         """Do nothing: every reader closes itself."""

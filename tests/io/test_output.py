@@ -1,4 +1,4 @@
-"""Records are written whole or not at all."""
+"""Results are written whole or not at all."""
 
 import os
 import stat
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpsel.core.errors import OutputError
-from dpsel.io.records import Output
+from dpsel.io.output import Output
 
 
 def files(folder: Path) -> list[str]:
@@ -18,7 +18,7 @@ def test_a_file_appears_whole_with_the_usual_permissions(tmp_path: Path) -> None
     place = tmp_path / "out.json"
     with Output(str(place), force=False) as output:
         assert not place.exists()
-        output.write("text\n")
+        output.write(b"text\n")
     assert place.read_text() == "text\n"
     assert files(tmp_path) == ["out.json"]
     mask = os.umask(0)
@@ -32,7 +32,7 @@ def test_an_existing_file_stays_unless_forced(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="exists already; replace it with --force"):
         Output(str(place), force=False)
     with Output(str(place), force=True) as output:
-        output.write("new")
+        output.write(b"new")
     assert place.read_text() == "new"
     assert files(tmp_path) == ["out.json"]
 
@@ -42,7 +42,7 @@ def test_a_file_made_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     with Output(str(place), force=False) as output:
         place.write_text("somebody else's")
         with pytest.raises(OutputError, match="exists already"):
-            output.write("ours")
+            output.write(b"ours")
     assert place.read_text() == "somebody else's"
     assert files(tmp_path) == ["out.json"]
 
@@ -79,7 +79,7 @@ def test_the_table_itself_is_never_overwritten(tmp_path: Path) -> None:
 
 def test_a_device_is_written_to_and_not_replaced() -> None:
     with Output(os.devnull, force=True) as output:
-        output.write("text")
+        output.write(b"text")
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
     with pytest.raises(OutputError, match="no space left"), Output("/dev/full", force=False) as out:
-        out.write("text")
+        out.write(b"text")

@@ -1,0 +1,111 @@
+"""Centre, scale and clip columns to [-1, 1]: by public bounds, or by what the data say."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from dpsel.core.arrays import FloatArray
+from dpsel.core.bounds import Bounds
+from dpsel.core.statistics import ColumnStatistics
+
+
+class Center(StrEnum):
+    """What becomes 0."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+    NONE = "none"
+
+
+class Scale(StrEnum):
+    """What becomes 1."""
+
+    MAX_ABS = "max-abs"
+    """The farthest value from the centre: the paper's."""
+
+    ROBUST = "robust"
+    """So many robust standard deviations; what is farther is clipped."""
+
+    NONE = "none"
+    """1 itself; what is farther is clipped."""
+
+
+class Missing(StrEnum):
+    """What a missing value becomes."""
+
+    ZERO = "zero"
+    """The centre."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """x becomes (x - center) / scale, clipped to [-1, 1]; a missing x becomes `fill`.
+
+    A scale of 0 makes a column 0: it is constant.
+    """
+
+    center: FloatArray
+    scale: FloatArray
+    fill: FloatArray
+
+    def apply(self, X: FloatArray) -> FloatArray:
+        """Return the scaled rows; each depends on no other, given the scaling.
+
+        Privacy:
+            Guarantee: none; the result is private, and where center, scale or fill were read off
+                the data, a row depends on all others through them.
+            Tested by: tests/core/test_scaling.py
+        """
+        moved = np.where(np.isnan(X), self.fill, X) - self.center
+        with np.errstate(over="ignore"):
+            scaled = np.divide(moved, self.scale, out=np.zeros_like(moved), where=self.scale > 0)
+        return np.clip(scaled, -1.0, 1.0, out=scaled)
+
+    def clipped(self, X: FloatArray) -> int:
+        """Return how many cells are clipped."""
+        with np.errstate(invalid="ignore"):
+            return int(np.count_nonzero(np.abs(X - self.center) > self.scale))
+
+
+def public_scaling(bounds: Bounds) -> Scaling:
+    """Return the scaling by public bounds, the target last."""
+    lower = np.append(bounds.lower, bounds.target.lower)
+    upper = np.append(bounds.upper, bounds.target.upper)
+    center = 0.5 * lower + 0.5 * upper
+    return Scaling(center, 0.5 * upper - 0.5 * lower, center)
+
+
+def data_scaling(
+    statistics: ColumnStatistics, center: Center, scale: Scale, missing: Missing, clip: float
+) -> Scaling:
+    """Return the scaling that the data ask for.
+
+    Privacy:
+        Guarantee: none; one row can move centre and scale, and so every other row.
+        Tested by: tests/core/test_scaling.py
+    """
+    columns = len(statistics.mean)
+    centers = {
+        Center.MEAN: statistics.mean,
+        Center.MEDIAN: statistics.median,
+        Center.NONE: np.zeros(columns),
+    }[center]
+    assert centers is not None
+    if scale is Scale.MAX_ABS:
+        scales = np.maximum(statistics.high - centers, centers - statistics.low)
+    elif scale is Scale.ROBUST:
+        assert statistics.robust_deviation is not None
+        scales = clip * statistics.robust_deviation
+    else:
+        scales = np.ones(columns)
+    fills = {
+        Missing.ZERO: centers,
+        Missing.MEAN: statistics.mean,
+        Missing.MEDIAN: statistics.median,
+    }[missing]
+    assert fills is not None
+    return Scaling(centers, scales, fills)

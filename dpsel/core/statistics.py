@@ -1,0 +1,127 @@
+"""Statistics of columns that do not depend on the order of rows. Not private, and not for release.
+
+Missing and infinite values have no part in them. Sums are exact, so any order and any cut of the
+table gives the same bits.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpsel.core.arrays import FloatArray, IntArray, NumberArray
+
+# Sums are whole multiples of 2^-1088, which every product of a 32-bit digit and its unit is.
+_UNIT_BITS = 1088
+_DIGIT_BITS = 32
+_ROWS_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True)
+class ColumnStatistics:
+    """One number a column; 0 where a column has no value at all."""
+
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+    median: FloatArray | None = None
+    robust_deviation: FloatArray | None = None
+
+
+class Moments:
+    """Counts, exact sums, and extremes of columns, added up over parts of a table."""
+
+    def __init__(self, columns: int) -> None:
+        """Start with no row."""
+        self.count = np.zeros(columns, dtype=np.int64)
+        self.total = np.zeros(columns, dtype=object)
+        self.low = np.full(columns, np.inf)
+        self.high = np.full(columns, -np.inf)
+
+    @staticmethod
+    def of(X: FloatArray) -> "Moments":
+        """Return the moments of some rows."""
+        found = Moments(X.shape[1])
+        finite = np.isfinite(X)
+        found.count = np.count_nonzero(finite, axis=0)
+        found.total = exact_sums(np.where(finite, X, 0.0))
+        found.low = np.where(finite, X, np.inf).min(axis=0, initial=np.inf)
+        found.high = np.where(finite, X, -np.inf).max(axis=0, initial=-np.inf)
+        return found
+
+    def add(self, first: int, other: "Moments") -> None:
+        """Add the moments of columns from `first` on."""
+        some = slice(first, first + len(other.count))
+        self.count[some] += other.count
+        self.total[some] += other.total
+        self.low[some] = np.minimum(self.low[some], other.low)
+        self.high[some] = np.maximum(self.high[some], other.high)
+
+    def statistics(self) -> ColumnStatistics:
+        """Return mean and extremes, correctly rounded."""
+        some = self.count > 0
+        return ColumnStatistics(
+            means(self.total, self.count),
+            np.where(some, self.low, 0.0),
+            np.where(some, self.high, 0.0),
+        )
+
+
+def exact_sums(X: FloatArray) -> NumberArray:
+    """Return the exact sum of each column of finite numbers, as integers in units of 2^-1088.
+
+    Numbers are cut into digits of 32 bits, and the digits of one place are added in floating
+    point, exactly, because there are at most 2^20 of them.
+    """
+    totals = np.zeros(X.shape[1], dtype=object)
+    for first in range(0, X.shape[0], _ROWS_AT_ONCE):
+        rest = np.array(X[first : first + _ROWS_AT_ONCE])
+        while (largest := float(np.abs(rest).max(initial=0.0))) > 0.0:
+            place = (math.frexp(largest)[1] - 1) // _DIGIT_BITS * _DIGIT_BITS
+            digits = np.trunc(np.ldexp(rest, -place))
+            rest -= np.ldexp(digits, place)
+            sums = digits.sum(axis=0).tolist()
+            totals += np.array([int(s) << (place + _UNIT_BITS) for s in sums], dtype=object)
+    return totals
+
+
+def means(totals: NumberArray, counts: IntArray) -> FloatArray:
+    """Return exact sums over counts, correctly rounded; 0 for a count of 0."""
+    return np.array(
+        [
+            float(Fraction(int(total), int(count) << _UNIT_BITS)) if count else 0.0
+            for total, count in zip(totals, counts, strict=True)
+        ],
+        dtype=np.float64,
+    )
+
+
+def exact_statistics(X: FloatArray) -> ColumnStatistics:
+    """Return the statistics of a table in memory, with exact medians.
+
+    The robust deviation is 1.4826 times the median distance from the median, the standard
+    deviation of a normal column; where it is 0, the standard deviation itself.
+    """
+    moments = Moments.of(X).statistics()
+    columns = X.shape[1]
+    medians, deviations = np.zeros(columns), np.zeros(columns)
+    for place in range(columns):
+        values = X[:, place]
+        values = values[np.isfinite(values)]
+        if values.size:
+            medians[place] = np.median(values)
+            distances = np.abs(values - medians[place])
+            deviations[place] = NORMAL_MAD * float(np.median(distances)) or _deviation(
+                values, moments.mean[place]
+            )
+    return ColumnStatistics(moments.mean, moments.low, moments.high, medians, deviations)
+
+
+NORMAL_MAD = 1.4826
+"""A normal column's standard deviation, in units of its median distance from the median."""
+
+
+def _deviation(values: FloatArray, mean: float) -> float:
+    """Return the standard deviation, the same for any order."""
+    return math.sqrt(math.fsum((values - mean) ** 2) / len(values))
