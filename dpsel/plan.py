@@ -107,8 +107,8 @@ def make_plan(
         input_format=(
             None if input_format is None else _choice(InputFormat, input_format, "input-format")
         ),
-        separator=_separator(separator),
-        threads=_threads(threads),
+        separator=plan_separator(separator),
+        threads=plan_threads(threads),
     )
 
 
@@ -138,7 +138,7 @@ def _unit(person: str | None, rows_per_person: int | None) -> Unit:
     return Unit()
 
 
-def _separator(separator: str | None) -> str | None:
+def plan_separator(separator: str | None) -> str | None:
     """Return a separator that cannot be taken for anything else."""
     if separator is not None and (
         len(separator) != 1 or separator in '"\r\n\0' or not separator.isascii()
@@ -149,7 +149,7 @@ def _separator(separator: str | None) -> str | None:
     return separator
 
 
-def _threads(threads: int | None) -> int:
+def plan_threads(threads: int | None) -> int:
     """Return how many threads to use: as many as there are cores for this process."""
     if threads is not None:
         return check_at_least(1, threads, "threads")

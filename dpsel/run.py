@@ -1,6 +1,7 @@
 """Carrying out a plan: read the table once, score it, select once."""
 
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, Protocol
 
 from dpsel import __version__
@@ -44,12 +45,15 @@ def run_select(table: Any, plan: SelectPlan, reporter: Reporter) -> Selection:
     with closing(open_table(table, plan.input_format, plan.separator)) as opened:
         layout = choose_columns(opened.columns, plan.wanted, opened.label)
         check_k(plan.k, len(layout.names))
+        guarantee = plan.guarantee
+        if opened.provenance is not None:
+            guarantee = replace(guarantee, scope=opened.provenance.scope)
         score = score_table(opened, layout, plan, reporter)
     return select_from_scores(
         score.scores(),
         layout.names,
         k=plan.k,
-        guarantee=plan.guarantee,
+        guarantee=guarantee,
         rng=make_randomness(plan.seed),
         score=plan.score,
         mechanism=plan.mechanism,
@@ -77,7 +81,8 @@ def score_table(table: Table, layout: Layout, plan: SelectPlan, reporter: Report
         threads=plan.threads,
         progress=reporter.progress,
     )
-    if not guarantee.scope.end_to_end and score.outside.share > _MANY_OUTSIDE:
+    assumed = table.provenance is None and not guarantee.scope.end_to_end
+    if assumed and score.outside.share > _MANY_OUTSIDE:
         reporter.note(
             f"{score.outside.share:.0%} of the cells are outside [-1, 1] and were clipped; "
             "give public bounds with --bounds, or run `dpsel preprocess` first"

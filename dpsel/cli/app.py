@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from dpsel import __version__
+from dpsel.cli.preprocess import preprocess
 from dpsel.cli.render import say
 from dpsel.cli.select import select
 from dpsel.core.errors import DpselError, OutputError, UsageError
@@ -54,7 +55,8 @@ def _unwrapped(docstring: str | None) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in (docstring or "").split("\n\n"))
 
 
-app.command(help=_unwrapped(select.__doc__))(select)
+for command in (select, preprocess):
+    app.command(help=_unwrapped(command.__doc__))(command)
 
 
 def run(arguments: Sequence[str]) -> int:

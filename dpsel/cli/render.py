@@ -27,6 +27,7 @@ class TerminalReporter:
         self._quiet = quiet
         self._bar_wanted = bar and not quiet and sys.stderr is not None and sys.stderr.isatty()
         self._notes: list[str] = []
+        self._tables: list[tuple[str, list[tuple[str, str]]]] = []
         self._progress: Any = None
         self._task: Any = None
 
@@ -56,6 +57,8 @@ class TerminalReporter:
         """Take the bar away, then say what there was to say."""
         if self._progress is not None:
             self._progress.stop()
+        for title, rows in self._tables:
+            _print_table(title, rows)
         for message in self._notes:
             say("note", message)
 
@@ -64,7 +67,27 @@ class TerminalReporter:
         if not self._quiet:
             self._notes.append(message)
 
+    def table(self, title: str, rows: list[tuple[str, str]]) -> None:
+        """Show a small table after the bar is gone."""
+        if not self._quiet:
+            self._tables.append((title, rows))
+
     def progress(self, done: float) -> None:
         """Move the bar."""
         if self._progress is not None:
             self._progress.update(self._task, completed=done)
+
+
+def _print_table(title: str, rows: list[tuple[str, str]]) -> None:
+    """Print names and values on stderr: with rich on a terminal, as plain lines elsewhere."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        for name, value in rows:
+            say(name, value)
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", show_header=False)
+    for name, value in rows:
+        table.add_row(name, printable(value))
+    Console(stderr=True).print(table)

@@ -1,44 +1,13 @@
 """Centre, scale and clip columns to [-1, 1]: by public bounds, or by what the data say."""
 
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dpsel.core.arrays import FloatArray
 from dpsel.core.bounds import Bounds
+from dpsel.core.choices import Center, Missing, Scale
 from dpsel.core.statistics import ColumnStatistics
-
-
-class Center(StrEnum):
-    """What becomes 0."""
-
-    MEAN = "mean"
-    MEDIAN = "median"
-    NONE = "none"
-
-
-class Scale(StrEnum):
-    """What becomes 1."""
-
-    MAX_ABS = "max-abs"
-    """The farthest value from the centre: the paper's."""
-
-    ROBUST = "robust"
-    """So many robust standard deviations; what is farther is clipped."""
-
-    NONE = "none"
-    """1 itself; what is farther is clipped."""
-
-
-class Missing(StrEnum):
-    """What a missing value becomes."""
-
-    ZERO = "zero"
-    """The centre."""
-
-    MEAN = "mean"
-    MEDIAN = "median"
 
 
 @dataclass(frozen=True)
@@ -65,6 +34,24 @@ class Scaling:
             scaled = np.divide(moved, self.scale, out=np.zeros_like(moved), where=self.scale > 0)
         return np.clip(scaled, -1.0, 1.0, out=scaled)
 
+    def filled(self, statistics: ColumnStatistics, missing: Missing) -> "Scaling":
+        """Return the same scaling with what a missing value becomes."""
+        fills = {
+            Missing.ZERO: self.center,
+            Missing.MEAN: statistics.mean,
+            Missing.MEDIAN: statistics.median,
+        }[missing]
+        assert fills is not None
+        return replace(self, fill=fills)
+
+    def with_last(self, other: "Scaling") -> "Scaling":
+        """Return the same scaling with another one's last column."""
+        return Scaling(
+            np.append(self.center[:-1], other.center[-1]),
+            np.append(self.scale[:-1], other.scale[-1]),
+            np.append(self.fill[:-1], other.fill[-1]),
+        )
+
     def clipped(self, X: FloatArray) -> int:
         """Return how many cells are clipped."""
         with np.errstate(invalid="ignore"):
@@ -80,7 +67,7 @@ def public_scaling(bounds: Bounds) -> Scaling:
 
 
 def data_scaling(
-    statistics: ColumnStatistics, center: Center, scale: Scale, missing: Missing, clip: float
+    statistics: ColumnStatistics, center: Center, scale: Scale, clip: float
 ) -> Scaling:
     """Return the scaling that the data ask for.
 
@@ -88,11 +75,10 @@ def data_scaling(
         Guarantee: none; one row can move centre and scale, and so every other row.
         Tested by: tests/core/test_scaling.py
     """
-    columns = len(statistics.mean)
     centers = {
         Center.MEAN: statistics.mean,
         Center.MEDIAN: statistics.median,
-        Center.NONE: np.zeros(columns),
+        Center.NONE: np.zeros_like(statistics.mean),
     }[center]
     assert centers is not None
     if scale is Scale.MAX_ABS:
@@ -101,11 +87,5 @@ def data_scaling(
         assert statistics.robust_deviation is not None
         scales = clip * statistics.robust_deviation
     else:
-        scales = np.ones(columns)
-    fills = {
-        Missing.ZERO: centers,
-        Missing.MEAN: statistics.mean,
-        Missing.MEDIAN: statistics.median,
-    }[missing]
-    assert fills is not None
-    return Scaling(centers, scales, fills)
+        scales = np.ones_like(centers)
+    return Scaling(centers, scales, centers)

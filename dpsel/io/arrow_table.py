@@ -12,6 +12,7 @@ from dpsel.io.border import reading
 from dpsel.io.columns import Column, Layout
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.pieces import Piece, RowReader, Rows
+from dpsel.io.provenance import from_metadata
 from dpsel.io.sources import ByteStream, Source
 
 _KIND = KINDS[InputFormat.ARROW]
@@ -34,6 +35,7 @@ class ArrowStreamTable:
         self._stream = stream
         self.label = label
         self.columns = columns_of(batches.schema)
+        self.provenance = from_metadata(batches.schema.metadata)
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield all pieces, in order."""
@@ -57,6 +59,7 @@ class ArrowFileTable:
         with reading(self.label, _KIND):
             reader = self._reader(None)
             self.columns = columns_of(reader.schema)
+            self.provenance = from_metadata(reader.schema.metadata)
             self._batches = reader.num_record_batches
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:

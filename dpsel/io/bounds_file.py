@@ -16,7 +16,7 @@ upper = 120
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,16 @@ class PublicBounds:
     default: Interval | None
     target: Interval | None
     columns: Mapping[str, Interval]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the bounds in the shape of a file."""
+        found: dict[str, Any] = {}
+        if self.default is not None:
+            found["default"] = asdict(self.default)
+        if self.target is not None:
+            found["target"] = asdict(self.target)
+        found["columns"] = {name: asdict(interval) for name, interval in self.columns.items()}
+        return found
 
     def resolve(
         self, features: Sequence[str], target: str, table: Sequence[str], *, coded: bool

@@ -18,6 +18,7 @@ from dpsel.io.cells import Cells, cells_of
 from dpsel.io.columns import Column, Kind, Layout, refuse_target, refuse_text
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.pieces import Piece, RowReader
+from dpsel.io.provenance import beside
 from dpsel.io.rows_of_text import BLOCK_BYTES, TextRows
 from dpsel.io.sources import Source
 
@@ -39,6 +40,7 @@ class DelimitedTable:
             self._text = TextRows(self._stream, separator, self.label, block_bytes)
             opened.pop_all()
         self.columns = tuple(Column(name, Kind.UNKNOWN) for name in self._text.header)
+        self.provenance = beside(source.path)
 
     def close(self) -> None:
         """Close the file."""

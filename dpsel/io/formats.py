@@ -3,7 +3,7 @@
 from enum import StrEnum
 from pathlib import PurePath
 
-from dpsel.core.errors import InputError
+from dpsel.core.errors import InputError, UsageError
 
 
 class InputFormat(StrEnum):
@@ -21,6 +21,21 @@ class OutputFormat(StrEnum):
     JSON = "json"
     NAMES = "names"
     INDICES = "indices"
+
+
+class TableFormat(StrEnum):
+    """The formats of tables that can be written."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+    ARROW = "arrow"
+
+
+class Orientation(StrEnum):
+    """Where the features of a table are."""
+
+    COLUMNS = "columns"
+    ROWS = "rows"
 
 
 class Compression(StrEnum):
@@ -66,6 +81,17 @@ def format_of(name: str, first_bytes: bytes) -> InputFormat:
     raise InputError(
         f"{name}: cannot tell its format; say which with --input-format {'|'.join(InputFormat)}"
     )
+
+
+def table_format_of(name: str) -> TableFormat:
+    """Return the format that the name of an output tells."""
+    found = str(_ENDINGS.get(PurePath(name).suffix.lower(), ""))
+    if found not in tuple(TableFormat):
+        raise UsageError(
+            f"{name}: cannot tell the format to write; end it with .parquet, .csv or .arrow, "
+            f"or say which with --format {'|'.join(TableFormat)}"
+        )
+    return TableFormat(found)
 
 
 def compression_of(first_bytes: bytes) -> Compression | None:

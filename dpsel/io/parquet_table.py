@@ -16,6 +16,7 @@ from dpsel.io.border import reading
 from dpsel.io.columns import Column, Layout
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.pieces import Piece, RowReader, Rows
+from dpsel.io.provenance import from_metadata
 from dpsel.io.sources import Source
 
 _KIND = KINDS[InputFormat.PARQUET]
@@ -36,6 +37,7 @@ class ParquetTable:
             file = pq.ParquetFile(self._open())
             self._metadata = file.metadata
             self.columns: tuple[Column, ...] = columns_of(file.schema_arrow)
+            self.provenance = from_metadata(file.metadata.metadata)
             file.close()
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:

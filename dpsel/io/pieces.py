@@ -14,6 +14,7 @@ from dpsel.core.blocks import Block
 from dpsel.core.persons import PersonLimit
 from dpsel.io.arrow_values import person_codes
 from dpsel.io.columns import Column, Layout
+from dpsel.io.provenance import Provenance
 from dpsel.io.targets import TargetCoding
 
 Part = TypeVar("Part")
@@ -32,6 +33,7 @@ class Table(Protocol):
 
     label: str
     columns: tuple[Column, ...]
+    provenance: Provenance | None
 
     def pieces(self, layout: Layout, rows: "RowReader") -> Iterator[Piece]:
         """Yield all pieces, in order."""

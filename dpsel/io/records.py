@@ -1,10 +1,8 @@
 """Records as text."""
 
-import json
-
 from dpsel.core.selection import Selection
 from dpsel.io.formats import OutputFormat
-from dpsel.io.text import printable
+from dpsel.io.text import json_text, printable
 
 
 def selection_text(selection: Selection, output_format: OutputFormat) -> str:
@@ -13,4 +11,4 @@ def selection_text(selection: Selection, output_format: OutputFormat) -> str:
         return "".join(f"{printable(name)}\n" for name in selection.selected_features)
     if output_format is OutputFormat.INDICES:
         return "".join(f"{index}\n" for index in selection.selected_indices)
-    return json.dumps(selection.to_dict(), indent=2, ensure_ascii=False) + "\n"
+    return json_text(selection.to_dict())

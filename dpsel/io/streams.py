@@ -1,6 +1,7 @@
 """Standard output, and the system's words for what went wrong."""
 
 import os
+import re
 import sys
 from contextlib import suppress
 
@@ -15,4 +16,8 @@ def abandon_stdout() -> None:
 
 def reason(error: OSError) -> str:
     """Return the system's words for an error, without the path."""
-    return (error.strerror or "unknown reason").lower()
+    if error.strerror:
+        return error.strerror.lower()
+    # Polars and pyarrow put the number into a text of their own.
+    number = re.search(r"(?:os error|errno) (\d+)", str(error))
+    return os.strerror(int(number[1])).lower() if number else "unknown reason"

@@ -11,6 +11,7 @@ from dpsel.io.border import reading
 from dpsel.io.columns import Layout
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.pieces import Piece, RowReader, Table
+from dpsel.io.provenance import Provenance
 from dpsel.io.sources import Source, common_format, find_sources
 
 
@@ -19,9 +20,13 @@ def open_table(
 ) -> Table:
     """Return the table at a path, a folder, a glob or `-`, or that of a frame in memory."""
     if not isinstance(table, str | Path):
-        return _frame_table(table)
+        return frame_table(table)
     sources = find_sources(table)
-    found = common_format(sources, input_format)
+    return open_sources(sources, common_format(sources, input_format), separator)
+
+
+def open_sources(sources: list[Source], found: InputFormat, separator: str | None) -> Table:
+    """Return the table that files of one format make up."""
     opener = _opener(found, separator)
     if len(sources) == 1:
         return opener(sources[0])
@@ -69,7 +74,7 @@ def _open_arrow(source: Source) -> Table:
         return ArrowStreamTable(batches, source.label, stream)
 
 
-def _frame_table(frame: Any) -> Table:
+def frame_table(frame: Any) -> Table:
     """Return a table over a frame of polars, pandas, pyarrow or whatever exports Arrow streams."""
     import pyarrow as pa
 
@@ -95,6 +100,8 @@ class _ManyTables:
         self._first = opener(sources[0])
         self.label = self._first.label
         self.columns = self._first.columns
+        # What was done to the other files is not known before they are read.
+        self.provenance: Provenance | None = None
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield the pieces of all files, in order."""

@@ -1,4 +1,8 @@
-"""Text that is safe to show on a terminal and to put on a line of its own."""
+"""Text: safe to show on a terminal, or JSON."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
 
 
 def printable(text: str) -> str:
@@ -6,3 +10,8 @@ def printable(text: str) -> str:
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
     )
+
+
+def json_text(fields: Mapping[str, Any]) -> str:
+    """Return a record as text."""
+    return json.dumps(fields, indent=2, ensure_ascii=False) + "\n"

@@ -14,6 +14,7 @@ from dpsel.io.border import reading
 from dpsel.io.columns import Column, Kind, Layout
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.pieces import Piece, RowReader, Rows
+from dpsel.io.provenance import KEY, from_metadata
 from dpsel.io.sources import Source
 
 _KIND = KINDS[InputFormat.PARQUET]
@@ -47,6 +48,8 @@ class WideParquetTable:
         self._rows = rows
         self._width = max(1, _CELLS_AT_ONCE // max(1, rows))
         self.columns = tuple(Column(name, _kind_of(dtype)) for name, dtype in schema.items())
+        found = pl.read_parquet_metadata(path).get(KEY.decode())
+        self.provenance = from_metadata(None if found is None else {KEY: found.encode()})
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield all pieces, in order."""

@@ -1,0 +1,34 @@
+"""Choices of preprocessing, by name."""
+
+from enum import StrEnum
+
+
+class Center(StrEnum):
+    """What becomes 0."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+    NONE = "none"
+
+
+class Scale(StrEnum):
+    """What becomes 1."""
+
+    MAX_ABS = "max-abs"
+    """The farthest value from the centre: the paper's."""
+
+    ROBUST = "robust"
+    """So many robust standard deviations; what is farther is clipped."""
+
+    NONE = "none"
+    """1 itself; what is farther is clipped."""
+
+
+class Missing(StrEnum):
+    """What a missing value becomes."""
+
+    ZERO = "zero"
+    """The centre."""
+
+    MEAN = "mean"
+    MEDIAN = "median"

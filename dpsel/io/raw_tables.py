@@ -1,0 +1,85 @@
+"""Raw tables for preprocessing: in either orientation, and readable again and again."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpsel.core.errors import UsageError
+from dpsel.io.formats import InputFormat, Orientation
+from dpsel.io.pieces import Table
+from dpsel.io.sources import Source, common_format, find_sources
+from dpsel.io.tables import frame_table, open_sources
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """Where a raw table is, and how it is laid out."""
+
+    place: str
+    target: str
+    orientation: Orientation
+    labels: str | None
+    label_key: str | None
+    input_format: InputFormat | None
+    separator: str | None
+
+    def opener(self) -> Callable[[], Table]:
+        """Return what opens the table, each time from its start."""
+        sources = [source.kept() for source in find_sources(self.place)]
+        if self._is_series_matrix(sources):
+            from dpsel.io.series_matrix import read_series_matrix
+
+            matrix = read_series_matrix(sources[0], label_key=self.label_key, target=self.target)
+            return self._of_memory(matrix, sources[0])
+        if self.label_key is not None:
+            raise UsageError("--label-key is for GEO series matrices, and this is none")
+        found = common_format(sources, self.input_format)
+        if self.orientation is Orientation.ROWS:
+            return self._of_memory(self._feature_rows(sources, found), sources[0])
+        if self.labels is not None:
+            raise UsageError("--labels goes with --features-in rows")
+        return lambda: open_sources(sources, found, self.separator)
+
+    def _feature_rows(self, sources: list[Source], found: InputFormat) -> Any:
+        """Read a table with one feature a row."""
+        from dpsel.io.feature_rows import read_feature_rows
+
+        if len(sources) > 1:
+            raise UsageError("--features-in rows reads one file")
+        return read_feature_rows(
+            sources[0],
+            None if self.labels is None else find_sources(self.labels)[0],
+            separator=self.separator,
+            input_format=found,
+            target=self.target,
+        )
+
+    def _of_memory(self, table: Any, source: Source) -> Callable[[], Table]:
+        """Return what opens a table in memory under the name of its file."""
+
+        def opened() -> Table:
+            found = frame_table(table)
+            found.label = source.label
+            return found
+
+        return opened
+
+    def _is_series_matrix(self, sources: list[Source]) -> bool:
+        """Return whether this is one GEO series matrix, by its first line."""
+        from dpsel.io.series_matrix import is_series_matrix
+
+        if len(sources) > 1 or self.input_format in (InputFormat.PARQUET, InputFormat.ARROW):
+            return False
+        stream = sources[0].open_stream()
+        try:
+            return is_series_matrix(stream.read(64))
+        except OSError:
+            return False
+        finally:
+            stream.close()
+
+
+def label_files(labels: str | None) -> list[Path]:
+    """Return the file of labels, if there is one."""
+    return [] if labels is None else [Path(labels)]

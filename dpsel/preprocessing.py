@@ -1,0 +1,262 @@
+"""From raw tables to bounded ones: find the scaling, then write every row with it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpsel import __version__
+from dpsel.core.arrays import FloatArray
+from dpsel.core.blocks import Block
+from dpsel.core.bounds import Bounds, Interval
+from dpsel.core.choices import Center, Scale
+from dpsel.core.errors import InputError
+from dpsel.core.scaling import Scaling, data_scaling, public_scaling
+from dpsel.core.sketches import Distances
+from dpsel.core.statistics import ColumnStatistics, Moments, exact_statistics
+from dpsel.io.columns import Layout, choose_columns
+from dpsel.io.pieces import RowReader, Table, reduce_pieces
+from dpsel.io.provenance import Provenance
+from dpsel.io.targets import TargetCoding, label_texts, sorted_labels
+from dpsel.io.writers import TableWriter
+from dpsel.preprocess_plan import PreprocessPlan
+from dpsel.run import Reporter
+
+# Tables up to this many cells are kept in memory, with exact medians: 256 MB.
+CELLS_IN_MEMORY = 1 << 25
+_MOST_LABELS = 1000
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is known once the table was looked at: how to read it, and how to scale it."""
+
+    layout: Layout
+    coding: TargetCoding
+    scaling: Scaling
+    provenance: Provenance
+    kept: list[FloatArray] | None
+    """All rows, if they fit in memory, so that they need not be read again."""
+
+
+@dataclass
+class Changes:
+    """What was changed: for the data's holder only."""
+
+    cells: int = 0
+    missing: int = 0
+    clipped: int = 0
+
+    def count(self, rows: FloatArray, scaling: Scaling) -> None:
+        """Count the cells of some raw rows."""
+        self.cells += rows.size
+        self.missing += int(np.count_nonzero(np.isnan(rows)))
+        self.clipped += scaling.clipped(rows)
+
+    def described(self, prepared: "Prepared") -> list[tuple[str, str]]:
+        """Return what changed, in words and shares: never in rows."""
+        coding, made = prepared.coding, prepared.provenance
+        method = "public bounds" if made.bounds is not None else f"{made.center}, {made.scale}"
+        if made.clip is not None:
+            method += f", clipped at {made.clip:g}"
+        lines = [("features", str(len(prepared.layout.names))), ("method", method)]
+        if made.medians is not None:
+            lines.append(("medians", made.medians))
+        if coding.classes is not None:
+            lines.append(("labels", str(len(coding.classes))))
+        share = 1.0 / self.cells if self.cells else 0.0
+        lines.append(("missing cells", f"{self.missing * share:.1%}"))
+        lines.append(("clipped cells", f"{self.clipped * share:.1%}"))
+        return lines
+
+
+Opener = Callable[[], Table]
+
+
+def prepare(open_again: Opener, plan: PreprocessPlan, reporter: Reporter) -> Prepared:
+    """Look at a table as often as it takes to know how to scale it."""
+    with closing(open_again()) as table:
+        layout = replace(choose_columns(table.columns, plan.wanted, table.label), whole_rows=True)
+        names = [column.name for column in table.columns]
+    classes = plan.classes
+    if plan.encode and classes is None:
+        classes = _labels_of(open_again, layout)
+    coding = TargetCoding(plan.positive, classes)
+    bounds = _bounds(plan, layout, names, coding)
+    statistics, kept = None, None
+    if plan.needs_statistics:
+        statistics, kept = _statistics(open_again, layout, coding, plan, reporter)
+    scaling = _scaling(plan, bounds, statistics, coding)
+    return Prepared(layout, coding, scaling, _provenance(plan, exact=kept is not None), kept)
+
+
+def _bounds(
+    plan: PreprocessPlan, layout: Layout, names: list[str], coding: TargetCoding
+) -> Bounds | None:
+    """Return the public bounds of features and target, if there are any."""
+    if plan.bounds is None:
+        return None
+    bounds = plan.bounds.resolve(layout.names, plan.wanted.target, names, coded=coding.of_text)
+    if coding.classes is None:
+        return bounds
+    return replace(bounds, target=Interval(0.0, float(max(1, len(coding.classes) - 1))))
+
+
+def _provenance(plan: PreprocessPlan, *, exact: bool) -> Provenance:
+    """Return the record of what is done."""
+    medians = None
+    if plan.needs_medians:
+        medians = "exact" if exact else "within a 256th of the distance from the mean"
+    return Provenance(
+        data_dependent=bool(plan.read_off_the_data()),
+        read_off_the_data=plan.read_off_the_data(),
+        center=str(plan.center) if plan.bounds is None else "bounds",
+        scale=str(plan.scale) if plan.bounds is None else "bounds",
+        clip=plan.clip if plan.bounds is None and plan.scale is Scale.ROBUST else None,
+        missing=str(plan.missing),
+        positive=plan.positive,
+        classes=plan.classes,
+        bounds=None if plan.bounds is None else plan.bounds.to_dict(),
+        medians=medians,
+        version=__version__,
+    )
+
+
+def write_prepared(
+    open_again: Opener,
+    prepared: Prepared,
+    writer: TableWriter,
+    reporter: Reporter,
+    threads: int,
+) -> Changes:
+    """Write every row of a table, scaled.
+
+    Privacy:
+        Guarantee: none; the written table is as private as the one that was read.
+        Tested by: tests/test_preprocessing.py
+    """
+    changes = Changes()
+
+    def add(rows: FloatArray) -> None:
+        changes.count(rows, prepared.scaling)
+        writer.write(prepared.scaling.apply(rows))
+
+    if prepared.kept is not None:
+        for rows in prepared.kept:
+            add(rows)
+    else:
+        _reduce(open_again, prepared.layout, prepared.coding, _rows, add, threads, reporter)
+    writer.close()
+    return changes
+
+
+def _statistics(
+    open_again: Opener,
+    layout: Layout,
+    coding: TargetCoding,
+    plan: PreprocessPlan,
+    reporter: Reporter,
+) -> tuple[ColumnStatistics, list[FloatArray] | None]:
+    """Return the statistics of features and target, and all rows if they fit in memory."""
+    moments = Moments(len(layout.features) + 1)
+    kept: list[FloatArray] | None = []
+    cells = 0
+
+    def add(found: tuple[FloatArray, Moments]) -> None:
+        nonlocal kept, cells
+        rows, part = found
+        moments.add(0, part)
+        cells += rows.size
+        if cells > CELLS_IN_MEMORY:
+            kept = None
+        if kept is not None:
+            kept.append(rows)
+
+    def look(block: Block) -> tuple[FloatArray, Moments]:
+        rows = _rows(block)
+        return rows, Moments.of(rows)
+
+    _reduce(open_again, layout, coding, look, add, plan.threads, reporter)
+    around = moments.statistics()
+    if not plan.needs_medians:
+        return around, kept
+    if kept is not None:
+        return exact_statistics(np.concatenate([np.empty((0, len(around.mean))), *kept])), kept
+    distances = Distances(len(around.mean))
+    _reduce(
+        open_again,
+        layout,
+        coding,
+        lambda block: Distances.of(_rows(block), around),
+        lambda part: distances.add(0, part),
+        plan.threads,
+        reporter,
+    )
+    return distances.statistics(around), None
+
+
+def _scaling(
+    plan: PreprocessPlan,
+    bounds: Bounds | None,
+    statistics: ColumnStatistics | None,
+    coding: TargetCoding,
+) -> Scaling:
+    """Return the scaling by public bounds, or by the data."""
+    if bounds is None:
+        assert statistics is not None
+        scaling = data_scaling(statistics, plan.center, plan.scale, plan.clip)
+        if coding.of_text:
+            # Labels have no outliers: theirs is always the paper's.
+            labels = data_scaling(statistics, Center.MEAN, Scale.MAX_ABS, plan.clip)
+            scaling = scaling.with_last(labels)
+    else:
+        scaling = public_scaling(bounds)
+    if statistics is None:
+        return scaling
+    filled = scaling.filled(statistics, plan.missing)
+    return filled.with_last(scaling) if coding.of_text else filled
+
+
+def _labels_of(open_again: Opener, layout: Layout) -> tuple[str, ...]:
+    """Return the distinct labels of the target, in order."""
+    labels: set[str] = set()
+
+    class Collector(TargetCoding):
+        """Looks at labels instead of coding them."""
+
+        def values(self, column: Any) -> FloatArray:
+            labels.update(label_texts(column).drop_null().unique().to_pylist())
+            return np.zeros(len(column))
+
+    with closing(open_again()) as table:
+        for piece in table.pieces(layout, RowReader(Collector())):
+            piece.read()
+            if len(labels) > _MOST_LABELS:
+                name = table.columns[layout.target].name
+                raise InputError(
+                    f"{table.label}: the target '{name}' has more than {_MOST_LABELS} labels; "
+                    "leave out --encode-target, or name them with --classes"
+                )
+    return sorted_labels(sorted(labels))
+
+
+def _reduce(
+    open_again: Opener,
+    layout: Layout,
+    coding: TargetCoding,
+    work: Callable[[Block], Any],
+    add: Callable[[Any], None],
+    threads: int,
+    reporter: Reporter,
+) -> None:
+    """Go through a table once."""
+    with closing(open_again()) as table:
+        pieces: Iterator[Any] = table.pieces(layout, RowReader(coding))
+        reduce_pieces(pieces, work, add, threads=threads, progress=reporter.progress)
+
+
+def _rows(block: Block) -> FloatArray:
+    """Return features and target side by side."""
+    return np.asfortranarray(np.column_stack([block.X, block.y]))

@@ -1,0 +1,422 @@
+"""`dpsel preprocess`, and what `dpsel select` makes of its tables."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+import dpsel as library
+from dpsel import preprocessing
+from dpsel.core.arrays import FloatArray
+from dpsel.core.bounds import ONE
+from tests.cli.conftest import ROOT, Dpsel
+from tests.tables import WRITERS, numbers, scored
+
+RAW = ROOT / "sample_data" / "synthetic_raw.csv"
+BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
+BOUNDS = ROOT / "sample_data" / "bounds.toml"
+SHARED = ROOT.parent / "shared" / "data"
+TABLES = sorted(SHARED.glob("*.parquet"))
+needs_shared_data = pytest.mark.skipif(
+    not TABLES, reason="the microarray tables of ../shared/data are not here"
+)
+
+
+def paper_scaling(X: FloatArray) -> FloatArray:
+    """Centre by the mean, divide by the largest absolute value: the paper, in numpy."""
+    centred = X - X.mean(axis=0)
+    largest = np.abs(centred).max(axis=0)
+    scaled: FloatArray = np.divide(centred, largest, out=np.zeros_like(centred), where=largest > 0)
+    return scaled
+
+
+def whole(X: FloatArray) -> Any:
+    return np.rint(X * ONE).astype(np.int64)
+
+
+def matrix(path: Path) -> FloatArray:
+    return pl.read_parquet(path).to_numpy().astype(np.float64)
+
+
+@needs_shared_data
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
+def test_real_tables_select_what_the_paper_s_preprocessing_selects(
+    path: Path, dpsel: Dpsel, tmp_path: Path
+) -> None:
+    output = tmp_path / "bounded.parquet"
+    made = dpsel("preprocess", path, output, "--target", "y", "--encode-target", "--quiet")
+    assert (made.code, made.out, made.err) == (0, "", "")
+    frame = pl.read_parquet(path)
+    labels = sorted(frame["y"].unique().to_list())
+    codes = np.array([float(labels.index(label)) for label in frame["y"]])
+    X = paper_scaling(frame.drop("y").to_numpy().astype(np.float64))
+    y = paper_scaling(codes[:, None])
+    scores = np.abs(whole(X).T @ whole(y)[:, 0])
+    for k, epsilon, seed in ((5, 10.0, 1), (9, 3.0, 2), (5, 0.1, 3)):
+        asked = ("--k", k, "--epsilon", epsilon, "--seed", seed, "--format", "indices", "--quiet")
+        result = dpsel("select", output, "--target", "y", *asked)
+        expected = library.top_k(scores, k, epsilon, sensitivity=ONE * ONE, seed=seed)
+        assert list(map(int, result.out.split())) == expected.tolist()
+
+
+@pytest.mark.parametrize("table_format", ["parquet", "csv", "arrow"])
+@pytest.mark.parametrize("method", [(), ("--scale", "robust"), ("--bounds", BOUNDS)])
+def test_a_written_table_is_bounded_and_reads_back(
+    table_format: str, method: tuple[object, ...], dpsel: Dpsel, tmp_path: Path
+) -> None:
+    output = tmp_path / f"t.{table_format}"
+    made = dpsel("preprocess", RAW, output, "--target", "y", *method)
+    assert (made.code, made.out) == (0, "")
+    read = {"parquet": pl.read_parquet, "csv": pl.read_csv, "arrow": pl.read_ipc}[table_format]
+    frame = read(output)  # type: ignore[operator]
+    assert frame.columns == pl.read_csv(RAW).columns
+    assert frame.height == 1000
+    assert frame.select(pl.all().abs().max()).to_numpy().max() <= 1.0
+    assert set(frame.dtypes) == {pl.Float64}
+    asked = ("--target", "y", "--k", 8, "--epsilon", 30, "--format", "names")
+    assert dpsel("select", output, *asked).out.split()[:2] == ["x01", "x03"]
+
+
+def test_public_bounds_give_exactly_the_bounded_sample(dpsel: Dpsel, tmp_path: Path) -> None:
+    output = tmp_path / "t.parquet"
+    dpsel("preprocess", RAW, output, "--target", "y", "--bounds", BOUNDS)
+    assert np.allclose(matrix(output), matrix(BOUNDED), atol=6e-4)
+    assert scored(output).values.tolist() == scored(RAW, bounds=BOUNDS).values.tolist()
+
+
+def guarantee(dpsel: Dpsel, table: Path, *options: object) -> dict[str, Any]:
+    result = dpsel("select", table, "--target", "y", "--k", 2, "--epsilon", 1, *options)
+    assert result.code == 0
+    found: dict[str, Any] = json.loads(result.out)["guarantee"]
+    return found
+
+
+@pytest.mark.parametrize("table_format", ["parquet", "csv", "arrow"])
+@pytest.mark.parametrize(
+    ("options", "end_to_end", "why"),
+    [
+        (("--bounds", BOUNDS), True, "with public inputs only"),
+        (("--center", "none", "--scale", "none"), True, "with public inputs only"),
+        ((), False, "each column's mean, each column's largest value"),
+        (("--scale", "robust"), False, "each column's median, each column's spread"),
+        (("--bounds", BOUNDS, "--missing", "mean"), False, "the mean for missing cells"),
+        (("--center", "none", "--scale", "none", "--missing", "median"), False, "the median for"),
+    ],
+)
+def test_the_record_of_select_says_what_preprocess_did(
+    table_format: str,
+    options: tuple[object, ...],
+    end_to_end: bool,
+    why: str,
+    dpsel: Dpsel,
+    tmp_path: Path,
+) -> None:
+    output = tmp_path / f"t.{table_format}"
+    made = dpsel("preprocess", RAW, output, "--target", "y", *options)
+    assert made.code == 0
+    noted = "the guarantee of `dpsel select` will cover the selection only" in made.err
+    assert noted is not end_to_end
+    found = guarantee(dpsel, output)
+    assert found["end_to_end"] is end_to_end
+    assert why in found["why"]
+    # Bounds on top of a table that the data have shaped do not make it private again.
+    assert guarantee(dpsel, output, "--lower", -1, "--upper", 1)["end_to_end"] is end_to_end
+    shown = json.loads(dpsel("preprocess", "--show", output).out)
+    assert shown["schema"] == "dpsel.provenance/1"
+    assert shown["data_dependent"] is not end_to_end
+
+
+def test_public_classes_keep_the_guarantee_and_sorted_ones_do_not(
+    dpsel: Dpsel, tmp_path: Path
+) -> None:
+    frame = pl.read_csv(RAW).with_columns(y=pl.Series(["low", "high", "middle", None, "odd"] * 200))
+    frame.write_csv(tmp_path / "raw.csv")
+    bounds = tmp_path / "b.toml"
+    bounds.write_text("[default]\nlower = -1\nupper = 1\n")
+    ask = ("--target", "y", "--bounds", bounds, "--quiet")
+    public = tmp_path / "public.parquet"
+    classes = ("--classes", "low,middle,high")
+    assert dpsel("preprocess", tmp_path / "raw.csv", public, *ask, *classes).code == 0
+    assert guarantee(dpsel, public)["end_to_end"] is True
+    # An unknown label counts as missing.
+    assert pl.read_parquet(public)["y"][:5].to_list() == [-1.0, 1.0, 0.0, 0.0, 0.0]
+    found = tmp_path / "sorted.parquet"
+    assert dpsel("preprocess", tmp_path / "raw.csv", found, *ask, "--encode-target").code == 0
+    assert guarantee(dpsel, found)["end_to_end"] is False
+    assert pl.read_parquet(found)["y"][:5].to_list() == pytest.approx([-1 / 3, -1, 1 / 3, 0, 1])
+    rest = tmp_path / "rest.parquet"
+    assert dpsel("preprocess", tmp_path / "raw.csv", rest, *ask, "--positive", "low").code == 0
+    assert pl.read_parquet(rest)["y"][:5].to_list() == [1.0, -1.0, -1.0, 0.0, -1.0]
+
+
+def test_a_replaced_row_shows_why_max_abs_is_not_covered(dpsel: Dpsel, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = 100
+    x = np.resize([-1.0, 1.0], rows)
+    frame = pl.DataFrame({"x": x, "z": rng.uniform(-1, 1, rows), "y": x})
+    neighbor = frame.clone()
+    neighbor[0, "x"] = 1e9
+    bounds = tmp_path / "b.toml"
+    bounds.write_text("[default]\nlower = -1\nupper = 1\n")
+    moved = {}
+    for name, options in (("max-abs", ()), ("bounds", ("--bounds", bounds))):
+        values = []
+        for place, table in (("a", frame), ("b", neighbor)):
+            table.write_parquet(tmp_path / "raw.parquet")
+            output = tmp_path / f"{name}_{place}.parquet"
+            dpsel("preprocess", tmp_path / "raw.parquet", output, "--target", "y", *options)
+            values.append(scored(output, neighbors="replace-one").values)
+        moved[name] = int(np.abs(values[0] - values[1]).max()) / (ONE * ONE)
+    assert moved["bounds"] <= 2
+    assert moved["max-abs"] > 95
+
+
+@pytest.mark.parametrize("name", [name for name in WRITERS if name != "t.arrows"])
+def test_every_format_gives_the_same_table(name: str, dpsel: Dpsel, tmp_path: Path) -> None:
+    frame = numbers(200, 6)
+    frame.write_parquet(tmp_path / "reference.parquet")
+    WRITERS[name](frame, tmp_path / name)
+    found = []
+    for source in (tmp_path / "reference.parquet", tmp_path / name):
+        output = tmp_path / "out.parquet"
+        for options in ((), ("--scale", "robust")):
+            made = dpsel("preprocess", source, output, "--target", "y", *options, "--force")
+            assert made.code == 0
+            found.append(matrix(output))
+    assert np.array_equal(found[0], found[2])
+    assert np.array_equal(found[1], found[3])
+
+
+def test_the_order_of_rows_only_moves_rows(dpsel: Dpsel, tmp_path: Path) -> None:
+    frame = numbers(300, 4).with_row_index("x9").cast(pl.Float64)
+    frame.write_csv(tmp_path / "a.csv")
+    frame.sample(fraction=1, shuffle=True, seed=1).write_csv(tmp_path / "b.csv")
+    for options in ((), ("--scale", "robust"), ("--missing", "mean")):
+        tables = []
+        for name in ("a", "b"):
+            output = tmp_path / "out.parquet"
+            dpsel(
+                "preprocess", tmp_path / f"{name}.csv", output, "--target", "y", *options, "--force"
+            )
+            tables.append(pl.read_parquet(output).sort(pl.all()))
+        assert tables[0].equals(tables[1])
+
+
+def test_a_table_larger_than_memory_is_scaled_alike(
+    dpsel: Dpsel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = numbers(2000, 6)
+    for name in ("t.csv", "small_groups.parquet", "t.arrow"):
+        WRITERS[name](frame, tmp_path / name)
+        for scale in ("max-abs", "robust"):
+            outputs = []
+            for limit in (1 << 25, 1000):
+                monkeypatch.setattr(preprocessing, "CELLS_IN_MEMORY", limit)
+                output = tmp_path / f"{limit}.parquet"
+                asked = ("--target", "y", "--scale", scale, "--force")
+                made = dpsel("preprocess", tmp_path / name, output, *asked)
+                assert made.code == 0
+                outputs.append(matrix(output))
+            if scale == "max-abs":
+                assert np.array_equal(outputs[0], outputs[1])
+            else:
+                assert "medians: within a 256th of the distance from the mean" in made.err
+                assert np.abs(outputs[0] - outputs[1]).max() < 0.02
+
+
+def test_wide_tables_go_through(dpsel: Dpsel, tmp_path: Path) -> None:
+    frame = numbers(6, 5000)
+    frame.write_parquet(tmp_path / "raw.parquet")
+    frame.write_csv(tmp_path / "raw.csv")
+    for name in ("raw.parquet", "raw.csv"):
+        made = dpsel("preprocess", tmp_path / name, tmp_path / f"{name}.arrow", "--target", "y")
+        assert made.code == 0
+    one, other = (pl.read_ipc(tmp_path / f"{name}.arrow") for name in ("raw.parquet", "raw.csv"))
+    assert one.equals(other)
+
+
+def test_a_table_without_rows_stays_one(dpsel: Dpsel, tmp_path: Path) -> None:
+    (tmp_path / "raw.csv").write_text("x,y\n")
+    for ending in ("parquet", "csv", "arrow"):
+        for options in ((), ("--scale", "robust"), ("--encode-target",)):
+            output = tmp_path / f"t.{ending}"
+            asked = ("--target", "y", *options, "--force")
+            assert dpsel("preprocess", tmp_path / "raw.csv", output, *asked).code == 0
+            selected = dpsel("select", output, "--target", "y", "--k", 1, "--epsilon", 1)
+            assert json.loads(selected.out)["selected_features"] == ["x"]
+
+
+def test_float32_halves_the_size(dpsel: Dpsel, tmp_path: Path) -> None:
+    for name, options in (("a", ()), ("b", ("--float32",))):
+        dpsel("preprocess", RAW, tmp_path / f"{name}.parquet", "--target", "y", *options)
+    assert set(pl.read_parquet(tmp_path / "b.parquet").dtypes) == {pl.Float32}
+    sizes = [(tmp_path / f"{name}.parquet").stat().st_size for name in "ab"]
+    assert sizes[1] < 0.6 * sizes[0]
+
+
+def test_row_groups_are_sized_for_reading_back(
+    dpsel: Dpsel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpsel.io.writers._CELLS_PER_GROUP", 500)
+    monkeypatch.setattr("dpsel.io.arrow_table._CELLS_AT_ONCE", 50)
+    numbers(200, 4).write_ipc(tmp_path / "raw.arrow")
+    dpsel("preprocess", tmp_path / "raw.arrow", tmp_path / "t.parquet", "--target", "y")
+    metadata = pq.ParquetFile(tmp_path / "t.parquet").metadata
+    rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    assert sum(rows) == 200
+    assert all(100 <= count <= 112 for count in rows[:-1])
+
+
+def test_a_csv_that_changed_loses_its_record(dpsel: Dpsel, tmp_path: Path) -> None:
+    output = tmp_path / "t.csv"
+    dpsel("preprocess", RAW, output, "--target", "y", "--bounds", BOUNDS)
+    assert (tmp_path / "t.csv.dpsel.json").exists()
+    with output.open("a") as file:
+        file.write("0\n")
+    assert guarantee(dpsel, output)["end_to_end"] is False
+    lost = dpsel("preprocess", "--show", output)
+    assert lost.code == 3
+    assert lost.err.endswith("was not written by `dpsel preprocess`, or has lost the record\n")
+
+
+def test_the_holder_sees_what_changed_and_no_number_of_rows(dpsel: Dpsel, tmp_path: Path) -> None:
+    made = dpsel("preprocess", RAW, tmp_path / "t.parquet", "--target", "y", "--scale", "robust")
+    assert made.err == (
+        "features: 40\n"
+        "method: median, robust, clipped at 1\n"
+        "medians: exact\n"
+        "missing cells: 0.0%\n"
+        "clipped cells: 32.0%\n"
+        "note: each column's median, each column's spread: read off the data, so the guarantee of "
+        "`dpsel select` will cover the selection only\n"
+    )
+    assert dpsel("preprocess", RAW, tmp_path / "u.parquet", "--target", "y", "--quiet").err == ""
+
+
+@pytest.mark.parametrize("table_format", ["parquet", "csv", "arrow"])
+def test_tables_stream_through_pipes(table_format: str, dpsel_process: Dpsel) -> None:
+    command = [sys.executable, "-m", "dpsel"]
+    options = ["--input-format", "csv", "--target", "y", "--bounds", str(BOUNDS), "--quiet"]
+    made = subprocess.run(
+        [*command, "preprocess", "-", "-", *options, "--format", table_format],
+        input=RAW.read_bytes(),
+        capture_output=True,
+        cwd=ROOT,
+    )
+    assert (made.returncode, made.stderr) == (0, b"")
+    asked = ("--input-format", table_format, "--target", "y", "--k", 8, "--epsilon", 20)
+    result = dpsel_process("select", "-", *asked, input=made.stdout)
+    assert (result.code, result.err) == (0, "")
+    record = json.loads(result.out)
+    assert record["selected_indices"] == [1, 3, 7, 8, 13, 15, 30, 33]
+    # Text carries no record of how it was made.
+    assert record["guarantee"]["end_to_end"] is (table_format != "csv")
+
+
+ERRORS = [
+    (2, "give INPUT, OUTPUT and --target, or --show FILE", ("t.csv",)),
+    (
+        2,
+        "out.xyz: cannot tell the format to write; end it with .parquet, .csv or .arrow, or say "
+        "which with --format parquet|csv|arrow",
+        ("t.csv", "out.xyz", "--target", "y"),
+    ),
+    (
+        2,
+        "--bounds says where the centre is; leave out --center and --scale",
+        ("t.csv", "out.csv", "--target", "y", "--bounds", "b.toml", "--scale", "none"),
+    ),
+    (
+        2,
+        "give either --positive or --encode-target, not both",
+        ("t.csv", "out.csv", "--target", "y", "--positive", "a", "--encode-target"),
+    ),
+    (
+        2,
+        "clip must be a positive, finite number, got 0",
+        ("t.csv", "out.csv", "--target", "y", "--clip", "0"),
+    ),
+    (
+        2,
+        "classes must be different labels with commas between them",
+        ("t.csv", "out.csv", "--target", "y", "--classes", "a,b,a"),
+    ),
+    (
+        2,
+        "--labels goes with --features-in rows",
+        ("t.csv", "out.csv", "--target", "y", "--labels", "l.csv"),
+    ),
+    (
+        2,
+        "--label-key is for GEO series matrices, and this is none",
+        ("t.csv", "out.csv", "--target", "y", "--label-key", "k"),
+    ),
+    (3, "nope.csv: no such file", ("nope.csv", "out.csv", "--target", "y")),
+    (
+        3,
+        "text.csv: the target 'y' holds text; name one of its labels with --positive LABEL, code "
+        "them all with `dpsel preprocess --encode-target`, or give a numeric column",
+        ("text.csv", "out.csv", "--target", "y"),
+    ),
+    (
+        3,
+        "many.csv: the target 'y' has more than 1000 labels; leave out --encode-target, or name "
+        "them with --classes",
+        ("many.csv", "out.csv", "--target", "y", "--encode-target"),
+    ),
+    (
+        5,
+        "t.csv: is the table itself; name another file",
+        ("t.csv", "t.csv", "--target", "y", "--force"),
+    ),
+    (
+        5,
+        "taken.csv: exists already; replace it with --force",
+        ("t.csv", "taken.csv", "--target", "y"),
+    ),
+    (
+        5,
+        "no/out.csv: cannot be written: no such file or directory",
+        ("t.csv", "no/out.csv", "--target", "y"),
+    ),
+    (
+        5,
+        "/dev/full: cannot be written: no space left on device",
+        ("t.csv", "/dev/full", "--format", "parquet", "--target", "y"),
+    ),
+    (
+        5,
+        "/dev/full: cannot be written: no space left on device",
+        ("t.csv", "/dev/full", "--format", "csv", "--target", "y"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("code", "message", "arguments"), ERRORS)
+def test_bad_input_ends_with_one_clear_line(
+    code: int,
+    message: str,
+    arguments: tuple[str, ...],
+    dpsel: Dpsel,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("x,y\n1,1\n2,3\n")
+    Path("text.csv").write_text("x,y\n1,ill\n2,well\n")
+    Path("many.csv").write_text("x,y\n" + "".join(f"1,l{i}\n" for i in range(1001)))
+    Path("taken.csv").write_text("old")
+    Path("b.toml").write_text("[default]\nlower = 0\nupper = 1\n")
+    before = sorted(tmp_path.iterdir())
+    result = dpsel("preprocess", *arguments)
+    assert (result.code, result.out) == (code, "")
+    assert result.err.splitlines()[0] == f"error: {message}"
+    assert len(result.err.splitlines()) == 1
+    assert sorted(tmp_path.iterdir()) == before
+    assert Path("taken.csv").read_text() == "old"

@@ -1,0 +1,127 @@
+"""Statistics of columns: exact, and the same in any order."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpsel.core import sketches
+from dpsel.core.arrays import FloatArray
+from dpsel.core.sketches import Distances
+from dpsel.core.statistics import (
+    NORMAL_MAD,
+    ColumnStatistics,
+    Moments,
+    exact_statistics,
+    exact_sums,
+)
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=True)
+ANY = st.one_of(FINITE, st.just(math.nan), st.just(math.inf), st.just(-math.inf))
+
+
+@given(st.lists(FINITE, max_size=30))
+def test_sums_are_exact_for_any_numbers(values: list[float]) -> None:
+    total = exact_sums(np.array(values).reshape(-1, 1))[0]
+    assert Fraction(int(total), 1 << 1088) == sum(map(Fraction, values), Fraction(0))
+
+
+@given(st.lists(ANY, max_size=30), st.integers(0, 30), st.randoms(use_true_random=False))
+def test_moments_do_not_depend_on_order_or_cut(
+    values: list[float], cut: int, random: object
+) -> None:
+    shuffled = list(values)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    whole = Moments(1)
+    whole.add(0, Moments.of(np.array(values).reshape(-1, 1)))
+    parts = Moments(1)
+    for part in (shuffled[cut:], shuffled[:cut]):
+        parts.add(0, Moments.of(np.array(part).reshape(-1, 1)))
+    finite = [value for value in values if math.isfinite(value)]
+    for found in (whole.statistics(), parts.statistics()):
+        expected = float(sum(map(Fraction, finite), Fraction(0)) / len(finite)) if finite else 0.0
+        assert found.mean[0] == expected
+        assert found.low[0] == min(finite, default=0.0)
+        assert found.high[0] == max(finite, default=0.0)
+
+
+def test_exact_statistics_leave_missing_values_out() -> None:
+    X = np.array([[1.0, 5.0], [np.nan, 5.0], [3.0, 5.0], [np.inf, 5.0], [8.0, 6.0]])
+    found = exact_statistics(X)
+    assert found.mean.tolist() == [4.0, 5.2]
+    assert found.median is not None
+    assert found.median.tolist() == [3.0, 5.0]
+    assert found.robust_deviation is not None
+    # Column 0: distances 2, 0, 5. Column 1: most distances are 0, so the standard deviation.
+    assert found.robust_deviation[0] == NORMAL_MAD * 2.0
+    assert found.robust_deviation[1] == pytest.approx(np.std([5.0, 5.0, 5.0, 5.0, 6.0]))
+
+
+def test_a_column_without_any_value_has_statistics_of_0() -> None:
+    found = exact_statistics(np.full((3, 1), np.nan))
+    assert (found.mean[0], found.low[0], found.high[0]) == (0.0, 0.0, 0.0)
+
+
+PROFILES: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "far from 0": lambda rng, n: 1e6 + rng.normal(size=n),
+    "heavy tails": lambda rng, n: rng.standard_cauchy(n),
+    "skewed": lambda rng, n: rng.lognormal(3, 2, n),
+    "whole numbers": lambda rng, n: rng.integers(0, 5, n).astype(float),
+    "constant": lambda rng, n: np.full(n, 7.25),
+    "mostly one value": lambda rng, n: np.where(rng.random(n) < 0.9, 0.0, rng.normal(size=n)),
+    "two values": lambda rng, n: np.where(np.arange(n) < n // 2, -1.0, 1.0),
+}
+
+
+def sketched(X: FloatArray, cuts: list[int]) -> ColumnStatistics:
+    around = Moments.of(X).statistics()
+    total = Distances(X.shape[1])
+    for part in np.split(X, cuts):
+        total.add(0, Distances.of(part, around))
+    return total.statistics(around)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_sketched_medians_are_as_near_as_they_say(profile: str) -> None:
+    rng = np.random.default_rng(1)
+    x = PROFILES[profile](rng, 20_001)
+    x[::97] = np.nan
+    exact = exact_statistics(x[:, None])
+    found = sketched(x[:, None], [17, 5000])
+    assert exact.median is not None
+    assert exact.robust_deviation is not None
+    assert found.median is not None
+    assert found.robust_deviation is not None
+    reach = max(exact.high[0] - exact.mean[0], exact.mean[0] - exact.low[0])
+    offset = abs(exact.median[0] - exact.mean[0])
+    near = offset / 256 + reach * 2.0**-24
+    assert abs(found.median[0] - exact.median[0]) <= near * (1 + 1e-9)
+    # The distance that is the median distance belongs to a value this far from the mean at most.
+    farthest = offset + exact.robust_deviation[0] / NORMAL_MAD
+    bound = NORMAL_MAD * (near + farthest / 256 + reach * 2.0**-23)
+    assert abs(found.robust_deviation[0] - exact.robust_deviation[0]) <= bound * (1 + 1e-9)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40), st.randoms(use_true_random=False))
+def test_sketches_do_not_depend_on_the_order_of_rows(values: list[float], random: object) -> None:
+    shuffled = list(values)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    one = sketched(np.array(values)[:, None], [])
+    other = sketched(np.array(shuffled)[:, None], [len(values) // 3])
+    assert np.array_equal(one.median, other.median)  # type: ignore[arg-type]
+    assert np.array_equal(one.robust_deviation, other.robust_deviation)  # type: ignore[arg-type]
+
+
+def test_every_bin_holds_its_own_middle() -> None:
+    middles = sketches._middles()
+    bins = sketches._bins(middles)
+    expected = np.arange(len(middles))
+    # Both bins next to the mean have the middle 0, which counts to the upper one.
+    expected[np.flatnonzero(middles == 0.0)] = len(middles) // 2
+    assert np.array_equal(bins, expected)
