@@ -1,9 +1,10 @@
-"""How much memory `dpsel select` takes for a Parquet file of several gigabytes.
+"""How much memory `dpsel` takes for files of several gigabytes.
 
-    python benchmarks/memory.py [--gigabytes 8] [--folder DIR]
+    python benchmarks/memory.py [--gigabytes 8] [--csv-gigabytes 4] [--folder DIR]
 
-Writes a table of random float64 numbers with 100 columns, in row groups of 10^6 rows, selects from
-it in a process of its own, and prints that process's largest resident memory.
+Writes a Parquet table of random float64 numbers with 100 columns, in row groups of 10^6 rows, and
+selects from it; then a CSV with 50 columns, and preprocesses it. Each command runs in a process of
+its own, whose largest resident memory is printed.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -27,7 +29,7 @@ sys.exit(code)
 """
 
 
-def write(path: Path, gigabytes: float) -> None:
+def write_parquet(path: Path, gigabytes: float) -> None:
     """Write a table of about that size, uncompressed."""
     rng = np.random.default_rng(0)
     names = [f"x{i}" for i in range(COLUMNS - 1)] + ["y"]
@@ -38,26 +40,58 @@ def write(path: Path, gigabytes: float) -> None:
             writer.write_table(pa.table(columns, schema=schema), row_group_size=GROUP)
 
 
+def write_csv(path: Path, gigabytes: float) -> None:
+    """Write a text of about that size."""
+    rng = np.random.default_rng(0)
+    names = [f"x{i}" for i in range(COLUMNS // 2 - 1)] + ["y"]
+    with path.open("wb") as file:
+        first = True
+        while file.tell() < gigabytes * 1e9:
+            frame = pl.DataFrame(rng.normal(50, 9, (100_000, len(names))), schema=names)
+            frame.write_csv(file, include_header=first, float_precision=6)
+            first = False
+
+
+def apart(work: object, *arguments: object) -> None:
+    """Run a function in a process of its own: a child starts with its parent's resident memory."""
+    process = multiprocessing.get_context("spawn").Process(target=work, args=arguments)  # type: ignore[arg-type]
+    process.start()
+    process.join()
+
+
+def resident(*arguments: str) -> float:
+    """Return the largest resident memory of a command, in gigabytes."""
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, *arguments], check=True, capture_output=True, text=True
+    )
+    return int(done.stderr.split()[-1]) / 1e6
+
+
 def main() -> None:
-    """Print the file's size and the memory."""
+    """Print sizes and memory."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--gigabytes", type=float, default=8.0)
+    parser.add_argument("--csv-gigabytes", type=float, default=4.0)
     parser.add_argument("--folder")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        path = Path(folder) / "tall.parquet"
-        # Written by a process of its own: a child starts with its parent's resident memory.
-        writer = multiprocessing.get_context("spawn").Process(
-            target=write, args=(path, options.gigabytes)
-        )
-        writer.start()
-        writer.join()
-        arguments = ["select", str(path), "--target", "y", "--k", "5", "--epsilon", "1"]
-        measured = subprocess.run(
-            [sys.executable, "-c", RUN, *arguments], check=True, capture_output=True, text=True
-        )
-        resident = int(measured.stderr.split()[-1]) / 1e6
-        print(f"file {path.stat().st_size / 1e9:.2f} GB, resident {resident:.3f} GB")
+        if options.gigabytes:
+            path = Path(folder) / "tall.parquet"
+            apart(write_parquet, path, options.gigabytes)
+            asked = ["--target", "y", "--k", "5", "--epsilon", "1"]
+            used = resident("select", str(path), *asked)
+            print(f"select, Parquet of {path.stat().st_size / 1e9:.2f} GB: {used:.2f} GB")
+            path.unlink()
+        if options.csv_gigabytes:
+            path = Path(folder) / "tall.csv"
+            apart(write_csv, path, options.csv_gigabytes)
+            for scale in ("max-abs", "robust"):
+                output = str(Path(folder) / f"{scale}.parquet")
+                used = resident("preprocess", str(path), output, "--target", "y", "--scale", scale)
+                print(
+                    f"preprocess --scale {scale}, CSV of {path.stat().st_size / 1e9:.2f} GB: "
+                    f"{used:.2f} GB"
+                )
 
 
 if __name__ == "__main__":

@@ -135,7 +135,7 @@ def write_prepared(
 
     Privacy:
         Guarantee: none; the written table is as private as the one that was read.
-        Tested by: tests/test_preprocessing.py
+        Tested by: tests/cli/test_preprocess.py
     """
     changes = Changes()
 

@@ -1,19 +1,18 @@
-"""Every option, declared once. Imports nothing heavy: `--help` is instant."""
+"""Every shared option, declared once. Imports nothing heavy: `--help` is instant."""
 
 from typing import Annotated
 
 import typer
 
-from dpsel.core.choices import Center, Missing, Scale
 from dpsel.core.mechanisms.sampler import Sampler
 from dpsel.core.privacy import Neighbors
-from dpsel.io.formats import InputFormat, Orientation, OutputFormat, TableFormat
+from dpsel.io.formats import InputFormat, OutputFormat
 
-_COLUMNS = "Columns"
-_PRIVACY = "Privacy"
-_METHOD = "Method"
-_INPUT = "Input"
-_OUTPUT = "Output"
+COLUMNS_PANEL = "Columns"
+PRIVACY_PANEL = "Privacy"
+METHOD_PANEL = "Method"
+INPUT_PANEL = "Input"
+OUTPUT_PANEL = "Output"
 
 TableArgument = Annotated[
     str,
@@ -43,7 +42,7 @@ Features = Annotated[
         "--features",
         metavar="NAMES",
         help="Choose among these columns only: names or globs, with commas or repeated.",
-        rich_help_panel=_COLUMNS,
+        rich_help_panel=COLUMNS_PANEL,
         show_default="all but the target",
     ),
 ]
@@ -53,7 +52,7 @@ Exclude = Annotated[
         "--exclude",
         metavar="NAMES",
         help="Leave these columns out: names or globs, with commas or repeated.",
-        rich_help_panel=_COLUMNS,
+        rich_help_panel=COLUMNS_PANEL,
         show_default=False,
     ),
 ]
@@ -63,7 +62,7 @@ Positive = Annotated[
         "--positive",
         metavar="LABEL",
         help="For a text target: this label counts 1, any other -1.",
-        rich_help_panel=_COLUMNS,
+        rich_help_panel=COLUMNS_PANEL,
     ),
 ]
 BoundsFile = Annotated[
@@ -72,7 +71,7 @@ BoundsFile = Annotated[
         "--bounds",
         metavar="FILE",
         help="Public bounds of the columns, in TOML or JSON.",
-        rich_help_panel=_COLUMNS,
+        rich_help_panel=COLUMNS_PANEL,
     ),
 ]
 Lower = Annotated[
@@ -81,7 +80,7 @@ Lower = Annotated[
         "--lower",
         metavar="L",
         help="Public lower bound of every column.",
-        rich_help_panel=_COLUMNS,
+        rich_help_panel=COLUMNS_PANEL,
         show_default="-1, the table is taken as bounded",
     ),
 ]
@@ -91,7 +90,7 @@ Upper = Annotated[
         "--upper",
         metavar="U",
         help="Public upper bound of every column.",
-        rich_help_panel=_COLUMNS,
+        rich_help_panel=COLUMNS_PANEL,
         show_default="1",
     ),
 ]
@@ -101,7 +100,7 @@ NeighborsOption = Annotated[
     typer.Option(
         "--neighbors",
         help="What one row more or less means: it is there or not, or it has other values.",
-        rich_help_panel=_PRIVACY,
+        rich_help_panel=PRIVACY_PANEL,
     ),
 ]
 Person = Annotated[
@@ -110,7 +109,7 @@ Person = Annotated[
         "--person",
         metavar="COLUMN",
         help="Protect persons, not rows: the column that says whose row it is.",
-        rich_help_panel=_PRIVACY,
+        rich_help_panel=PRIVACY_PANEL,
     ),
 ]
 RowsPerPerson = Annotated[
@@ -119,7 +118,7 @@ RowsPerPerson = Annotated[
         "--rows-per-person",
         metavar="R",
         help="At most R rows of a person count. Needs --person.",
-        rich_help_panel=_PRIVACY,
+        rich_help_panel=PRIVACY_PANEL,
         show_default="1",
     ),
 ]
@@ -129,18 +128,18 @@ Seed = Annotated[
         "--seed",
         metavar="N",
         help="For tests only: a reproducible draw, which is not private.",
-        rich_help_panel=_PRIVACY,
+        rich_help_panel=PRIVACY_PANEL,
     ),
 ]
 
 ScoreName = Annotated[
     str,
-    typer.Option("--score", metavar="NAME", help="dot.", rich_help_panel=_METHOD),
+    typer.Option("--score", metavar="NAME", help="dot.", rich_help_panel=METHOD_PANEL),
 ]
 MechanismName = Annotated[
     str,
     typer.Option(
-        "--mechanism", metavar="NAME", help="canonical-lipschitz.", rich_help_panel=_METHOD
+        "--mechanism", metavar="NAME", help="canonical-lipschitz.", rich_help_panel=METHOD_PANEL
     ),
 ]
 Gamma = Annotated[
@@ -149,7 +148,7 @@ Gamma = Annotated[
         "--gamma",
         metavar="G",
         help="Weight of the worst included score against the best missing one, 0 to 1.",
-        rich_help_panel=_METHOD,
+        rich_help_panel=METHOD_PANEL,
     ),
 ]
 SamplerOption = Annotated[
@@ -157,7 +156,7 @@ SamplerOption = Annotated[
     typer.Option(
         "--sampler",
         help="How to draw: lazy is fast, direct the reference; the law is the same.",
-        rich_help_panel=_METHOD,
+        rich_help_panel=METHOD_PANEL,
     ),
 ]
 
@@ -166,7 +165,7 @@ InputFormatOption = Annotated[
     typer.Option(
         "--input-format",
         help="The format of TABLE, if its name does not tell.",
-        rich_help_panel=_INPUT,
+        rich_help_panel=INPUT_PANEL,
     ),
 ]
 Separator = Annotated[
@@ -175,7 +174,7 @@ Separator = Annotated[
         "--separator",
         metavar="CHAR",
         help="What separates the cells of a CSV.",
-        rich_help_panel=_INPUT,
+        rich_help_panel=INPUT_PANEL,
         show_default="comma",
     ),
 ]
@@ -185,7 +184,7 @@ Threads = Annotated[
         "--threads",
         metavar="N",
         help="How many threads read.",
-        rich_help_panel=_INPUT,
+        rich_help_panel=INPUT_PANEL,
         show_default="all cores",
     ),
 ]
@@ -196,7 +195,7 @@ OutputPlace = Annotated[
         "--output",
         metavar="FILE",
         help="Where to write the record; - for stdout.",
-        rich_help_panel=_OUTPUT,
+        rich_help_panel=OUTPUT_PANEL,
     ),
 ]
 OutputFormatOption = Annotated[
@@ -204,148 +203,26 @@ OutputFormatOption = Annotated[
     typer.Option(
         "--format",
         help="The whole record, or the names or indices alone, one a line.",
-        rich_help_panel=_OUTPUT,
+        rich_help_panel=OUTPUT_PANEL,
     ),
 ]
 Force = Annotated[
     bool,
-    typer.Option("--force", help="Replace an existing output file.", rich_help_panel=_OUTPUT),
+    typer.Option("--force", help="Replace an existing output file.", rich_help_panel=OUTPUT_PANEL),
 ]
 Quiet = Annotated[
     bool,
-    typer.Option("--quiet", help="No notes and no progress on stderr.", rich_help_panel=_OUTPUT),
+    typer.Option(
+        "--quiet", help="No notes and no progress on stderr.", rich_help_panel=OUTPUT_PANEL
+    ),
 ]
 NoProgress = Annotated[
     bool,
-    typer.Option("--no-progress", help="No progress bar on stderr.", rich_help_panel=_OUTPUT),
+    typer.Option("--no-progress", help="No progress bar on stderr.", rich_help_panel=OUTPUT_PANEL),
 ]
 Debug = Annotated[
     bool,
-    typer.Option("--debug", help="After a bug, show where it happened.", rich_help_panel=_OUTPUT),
-]
-
-InputArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="INPUT",
-        help="The raw table: whatever `dpsel select` reads, or a GEO series matrix.",
-        show_default=False,
-    ),
-]
-OutputArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="OUTPUT",
-        help="Where to write: a .parquet, .csv or .arrow file, or - for stdout.",
-        show_default=False,
-    ),
-]
-TargetColumn = Annotated[
-    str | None,
-    typer.Option("--target", metavar="COLUMN", help="The column to predict.", show_default=False),
-]
-Show = Annotated[
-    str | None,
-    typer.Option("--show", metavar="FILE", help="Print how a table was preprocessed, and stop."),
-]
-EncodeTarget = Annotated[
-    bool,
     typer.Option(
-        "--encode-target",
-        help="Code the target's labels as 0, 1, 2, ...",
-        rich_help_panel=_COLUMNS,
+        "--debug", help="After a bug, show where it happened.", rich_help_panel=OUTPUT_PANEL
     ),
-]
-Classes = Annotated[
-    str | None,
-    typer.Option(
-        "--classes",
-        metavar="A,B,C",
-        help="The labels in the order of their codes. Public: nothing is read off the data.",
-        rich_help_panel=_COLUMNS,
-        show_default="sorted, as found in the data",
-    ),
-]
-PublicBoundsFile = Annotated[
-    str | None,
-    typer.Option(
-        "--bounds",
-        metavar="FILE",
-        help="Public bounds, in TOML or JSON: the way to an end-to-end guarantee.",
-        rich_help_panel=_METHOD,
-    ),
-]
-CenterOption = Annotated[
-    Center | None,
-    typer.Option(
-        "--center",
-        help="What becomes 0.",
-        rich_help_panel=_METHOD,
-        show_default="mean; median with --scale robust",
-    ),
-]
-ScaleOption = Annotated[
-    Scale | None,
-    typer.Option(
-        "--scale",
-        help="What becomes 1: the farthest value, so many robust deviations, or 1.",
-        rich_help_panel=_METHOD,
-        show_default="max-abs",
-    ),
-]
-Clip = Annotated[
-    float,
-    typer.Option(
-        "--clip",
-        metavar="C",
-        help="With --scale robust: clip at C robust standard deviations.",
-        rich_help_panel=_METHOD,
-    ),
-]
-MissingOption = Annotated[
-    Missing,
-    typer.Option(
-        "--missing",
-        help="What a missing cell becomes: the centre, or the column's mean or median.",
-        rich_help_panel=_METHOD,
-    ),
-]
-FeaturesIn = Annotated[
-    Orientation,
-    typer.Option(
-        "--features-in",
-        help="Whether a feature is a column, or a row as in genes x samples.",
-        rich_help_panel=_INPUT,
-    ),
-]
-Labels = Annotated[
-    str | None,
-    typer.Option(
-        "--labels",
-        metavar="FILE",
-        help="With --features-in rows: the samples' labels.",
-        rich_help_panel=_INPUT,
-    ),
-]
-LabelKey = Annotated[
-    str | None,
-    typer.Option(
-        "--label-key",
-        metavar="KEY",
-        help="For a GEO series matrix: the sample characteristic that is the label.",
-        rich_help_panel=_INPUT,
-    ),
-]
-TableFormatOption = Annotated[
-    TableFormat | None,
-    typer.Option(
-        "--format",
-        help="The format to write.",
-        rich_help_panel=_OUTPUT,
-        show_default="by OUTPUT's name; parquet for -",
-    ),
-]
-Float32 = Annotated[
-    bool,
-    typer.Option("--float32", help="Write 32-bit numbers: half the size.", rich_help_panel=_OUTPUT),
 ]

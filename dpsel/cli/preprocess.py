@@ -4,35 +4,36 @@ from pathlib import Path
 from typing import Any
 
 from dpsel.cli import options
+from dpsel.cli import preprocess_options as own
 from dpsel.cli.render import TerminalReporter
-from dpsel.core.choices import Missing
+from dpsel.core.choices import DEFAULT_CLIP, Missing
 from dpsel.core.errors import InputError, UsageError
 from dpsel.io.formats import Orientation, TableFormat, table_format_of
 
 
 def preprocess(
-    table: options.InputArgument = None,
-    output: options.OutputArgument = None,
-    target: options.TargetColumn = None,
-    show: options.Show = None,
+    table: own.InputArgument = None,
+    output: own.OutputArgument = None,
+    target: own.TargetColumn = None,
+    show: own.Show = None,
     features: options.Features = [],  # noqa: B006
     exclude: options.Exclude = [],  # noqa: B006
     positive: options.Positive = None,
-    encode_target: options.EncodeTarget = False,
-    classes: options.Classes = None,
-    bounds: options.PublicBoundsFile = None,
-    center: options.CenterOption = None,
-    scale: options.ScaleOption = None,
-    clip: options.Clip = 1.0,
-    missing: options.MissingOption = Missing.ZERO,
-    features_in: options.FeaturesIn = Orientation.COLUMNS,
-    labels: options.Labels = None,
-    label_key: options.LabelKey = None,
+    encode_target: own.EncodeTarget = False,
+    classes: own.Classes = None,
+    bounds: own.PublicBoundsFile = None,
+    center: own.CenterOption = None,
+    scale: own.ScaleOption = None,
+    clip: own.Clip = DEFAULT_CLIP,
+    missing: own.MissingOption = Missing.ZERO,
+    features_in: own.FeaturesIn = Orientation.COLUMNS,
+    labels: own.Labels = None,
+    label_key: own.LabelKey = None,
     input_format: options.InputFormatOption = None,
     separator: options.Separator = None,
     threads: options.Threads = None,
-    table_format: options.TableFormatOption = None,
-    float32: options.Float32 = False,
+    table_format: own.TableFormatOption = None,
+    float32: own.Float32 = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
     no_progress: options.NoProgress = False,

@@ -124,8 +124,7 @@ def _second_look(
     Which cells these are is a matter of each cell alone; whether the block has any is only asked
     to save the time.
     """
-    ends = (f" {separator}", " \n", " \r", ' "')
-    if not any(sign.encode() in text for sign in (*ends, *TRUTH_WORDS)):
+    if not (_has_blank_end(text, separator) or _has_truth_word(text)):
         return matrix
     missing = np.isnan(matrix)
     places = np.flatnonzero(missing.any(axis=0)).tolist()
@@ -139,6 +138,19 @@ def _second_look(
         rows = missing[:, place] & blank_or_word.to_numpy()
         matrix[rows, place] = text_numbers(column)[rows]
     return matrix
+
+
+def _has_blank_end(text: bytes, separator: str) -> bool:
+    """Return whether a cell may end with a blank."""
+    ends = (f" {separator}".encode(), b" \n", b" \r", b' "')
+    return b" " in text and any(end in text for end in ends)
+
+
+def _has_truth_word(text: bytes) -> bool:
+    """Return whether a word for true or false may occur; few tables of numbers have the letters."""
+    if not any(letter in text for letter in (b"t", b"T", b"f", b"F")):
+        return False
+    return any(word.encode() in text for word in TRUTH_WORDS)
 
 
 def _as_slice(positions: Sequence[int]) -> slice | list[int]:

@@ -1,5 +1,6 @@
 """`dpsel preprocess`, and what `dpsel select` makes of its tables."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -289,10 +290,10 @@ def test_the_holder_sees_what_changed_and_no_number_of_rows(dpsel: Dpsel, tmp_pa
     made = dpsel("preprocess", RAW, tmp_path / "t.parquet", "--target", "y", "--scale", "robust")
     assert made.err == (
         "features: 40\n"
-        "method: median, robust, clipped at 1\n"
+        "method: median, robust, clipped at 0.75\n"
         "medians: exact\n"
         "missing cells: 0.0%\n"
-        "clipped cells: 32.0%\n"
+        "clipped cells: 45.3%\n"
         "note: each column's median, each column's spread: read off the data, so the guarantee of "
         "`dpsel select` will cover the selection only\n"
     )
@@ -420,3 +421,79 @@ def test_bad_input_ends_with_one_clear_line(
     assert len(result.err.splitlines()) == 1
     assert sorted(tmp_path.iterdir()) == before
     assert Path("taken.csv").read_text() == "old"
+
+
+def write_feature_rows(frame: pl.DataFrame, table: Path, labels: Path, separator: str) -> None:
+    """Write a table with one feature a row, and its labels beside it."""
+    samples = [f"s{i}" for i in range(frame.height)]
+    turned = frame.drop("y").transpose(
+        include_header=True, header_name="gene", column_names=samples
+    )
+    turned.write_csv(table, separator=separator)
+    pl.DataFrame({"sample": samples, "label": frame["y"]}).reverse().write_csv(labels)
+
+
+def assert_same_file(one: Path, other: Path) -> None:
+    first, second = pl.read_parquet(one), pl.read_parquet(other)
+    assert first.columns == second.columns
+    assert first.equals(second)
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+def test_a_turned_table_gives_the_same_content(ending: str, dpsel: Dpsel, tmp_path: Path) -> None:
+    frame = numbers(30, 700).with_columns(y=pl.Series(["b", "a", "c"] * 10))
+    frame.write_parquet(tmp_path / "raw.parquet")
+    separator = "," if ending == "csv" else "\t"
+    write_feature_rows(frame, tmp_path / f"g.{ending}", tmp_path / "labels.csv", separator)
+    asked = ("--target", "y", "--encode-target", "--quiet")
+    for options in ((), ("--scale", "robust"), ("--missing", "mean")):
+        straight = (tmp_path / "raw.parquet", tmp_path / "a.parquet", *asked, *options, "--force")
+        assert dpsel("preprocess", *straight).code == 0
+        turned = (tmp_path / f"g.{ending}", tmp_path / "b.parquet", *asked, *options, "--force")
+        rows = ("--features-in", "rows", "--labels", tmp_path / "labels.csv")
+        result = dpsel("preprocess", *turned, *rows)
+        assert (result.code, result.err) == (0, "")
+        assert_same_file(tmp_path / "a.parquet", tmp_path / "b.parquet")
+
+
+@needs_shared_data
+def test_a_real_table_turned_gives_the_same_content(dpsel: Dpsel, tmp_path: Path) -> None:
+    path = SHARED / "golub.parquet"
+    write_feature_rows(pl.read_parquet(path), tmp_path / "g.csv", tmp_path / "labels.csv", ",")
+    asked = ("--target", "y", "--encode-target", "--quiet")
+    assert dpsel("preprocess", path, tmp_path / "a.parquet", *asked).code == 0
+    rows = ("--features-in", "rows", "--labels", tmp_path / "labels.csv")
+    assert dpsel("preprocess", tmp_path / "g.csv", tmp_path / "b.parquet", *asked, *rows).code == 0
+    # 32-bit numbers come back from text as the nearest 64-bit ones, so to 1e-6 only.
+    one, other = matrix(tmp_path / "a.parquet"), matrix(tmp_path / "b.parquet")
+    assert np.abs(one - other).max() < 1e-6
+
+
+def test_a_geo_series_matrix_is_read_as_it_is(dpsel: Dpsel, tmp_path: Path) -> None:
+    text = [
+        '!Series_title\t"A study"',
+        '!Sample_geo_accession\t"GSM1"\t"GSM2"\t"GSM3"',
+        '!Sample_characteristics_ch1\t"tissue: lung"\t"tissue: lung"\t"tissue: lung"',
+        '!Sample_characteristics_ch1\t"state: ill"\t"state: well"\t"state: ill"',
+        "!series_matrix_table_begin",
+        '"ID_REF"\t"GSM1"\t"GSM2"\t"GSM3"',
+        '"1007_s_at"\t3\t1\t2',
+        '"117_at"\t5\t\t7',
+        "!series_matrix_table_end",
+    ]
+    path = tmp_path / "GSE1_series_matrix.txt.gz"
+    path.write_bytes(gzip.compress("\n".join(text).encode() + b"\n"))
+    output = tmp_path / "t.parquet"
+    asked = ("--target", "state", "--positive", "ill", "--label-key", "state", "--quiet")
+    assert dpsel("preprocess", path, output, *asked).code == 0
+    frame = pl.read_parquet(output)
+    assert frame.columns == ["1007_s_at", "117_at", "state"]
+    assert frame["1007_s_at"].to_list() == [1.0, -1.0, 0.0]
+    assert frame["117_at"].to_list() == [-1.0, 0.0, 1.0]
+    assert frame["state"].to_list() == pytest.approx([0.5, -1.0, 0.5])
+    refused = dpsel("preprocess", path, output, *asked[:4], "--force")
+    assert refused.code == 3
+    assert "tissue" in refused.err
+    assert "ill" not in refused.err.replace("--positive", "")
+    piped = dpsel("preprocess", output, tmp_path / "u.parquet", *asked)
+    assert piped.err == "error: --label-key is for GEO series matrices, and this is none\n"

@@ -1,0 +1,198 @@
+"""Tables with one feature a row and one sample a column, as genes are often kept, turned round."""
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+
+from dpsel.core.arrays import FloatArray
+from dpsel.core.errors import InputError
+from dpsel.io.arrow_values import as_texts, kind_of, numbers, text_numbers
+from dpsel.io.border import reading
+from dpsel.io.cells import cells_of
+from dpsel.io.columns import Kind, nearest
+from dpsel.io.formats import KINDS, InputFormat
+from dpsel.io.rows_of_text import BLOCK_BYTES, TextRows
+from dpsel.io.sources import ByteStream, Source
+
+_BLANK_LINES = re.compile(rb"\n(?:\r?\n)+")
+
+
+class FeatureRows:
+    """The features of a file, each a column over its samples, and its row of labels, if any."""
+
+    def __init__(self, label: str, samples: Sequence[str]) -> None:
+        """Begin without a feature; the samples are those of the file called `label`."""
+        self.label = label
+        self.samples = [name.strip() for name in samples]
+        self.names: list[str] = []
+        self.marks: list[str | None] = []
+        self._columns: list[pa.Array] = []
+        if not samples:
+            raise InputError(f"{label}: has one column only; is the separator right?")
+        _refuse_unclear(self.samples, "sample", label)
+
+    def add(self, names: Sequence[str | None], matrix: FloatArray) -> None:
+        """Add features, a row of the matrix each."""
+        self.names += [name or "" for name in names]
+        self._columns += [pa.array(row) for row in np.ascontiguousarray(matrix)]
+
+    def table(self, labels: list[str | None] | None, target: str) -> pa.Table:
+        """Return one row a sample: all features, then the labels, or else the row `target`.
+
+        Privacy:
+            Guarantee: none; the result is private data, like the file.
+            Tested by: tests/io/test_feature_rows.py
+        """
+        _refuse_unclear(self.names, "feature", self.label)
+        fields = dict(zip(self.names, self._columns, strict=True))
+        if labels is not None and target in fields:
+            raise InputError(f"{self.label}: feature '{target}' is named like --target; rename one")
+        if labels is None and fields.pop(target, None) is None:
+            near = nearest(target, self.names)
+            hint = "" if near is None else f" (did you mean '{near}'?)"
+            raise InputError(f"{self.label}: no row '{target}' of labels{hint}; give --labels FILE")
+        if not fields:
+            raise InputError(f"{self.label}: has no feature; one a row is needed")
+        texts = [(mark or "").strip() or None for mark in (labels or self.marks)]
+        columns = [*fields.values(), pa.array(texts, pa.large_string())]
+        return pa.Table.from_arrays(columns, names=[*fields, target])
+
+
+def read_feature_rows(
+    source: Source,
+    labels: Source | None,
+    *,
+    separator: str | None,
+    input_format: InputFormat,
+    target: str,
+) -> pa.Table:
+    """Return a table of one feature a row as one of a sample a row, its labels last.
+
+    The first column holds the features' names, every other one is a sample. A cell that is no
+    number is NaN. `labels` is a CSV or TSV of samples and labels, or of one label a line in the
+    samples' order; without it, the row `target` holds them. The whole table is in memory.
+
+    Privacy:
+        Guarantee: none; the result is private data, like the file.
+        Tested by: tests/io/test_feature_rows.py
+
+    Raises:
+        InputError: If a file cannot be read or its names are unclear; never because of a value.
+    """
+    with reading(source.label, KINDS[input_format]):
+        if input_format in (InputFormat.PARQUET, InputFormat.ARROW):
+            rows = _arrow_rows(_arrow_table(source, input_format), source.label, target)
+        else:
+            usual = "\t" if input_format is InputFormat.TSV else ","
+            with closing(source.open_stream()) as stream:
+                rows = text_rows(stream, separator or usual, source.label, target)
+    return rows.table(None if labels is None else _read_labels(labels, rows), target)
+
+
+def text_rows(stream: ByteStream, separator: str, label: str, target: str) -> FeatureRows:
+    """Return the features of a delimited text; the cells of the row `target` are its marks."""
+    text = TextRows(stream, separator, label, BLOCK_BYTES)
+    width = len(text.header)
+    rows = FeatureRows(label, text.header[1:])
+    for content in text.blocks():
+        block = _BLANK_LINES.sub(b"\n", b"\n" + content)[1:]
+        if not rows.names:
+            further = cells_of(block, separator, width + 1).texts([width])[0]
+            if 2 * further.null_count < len(further):
+                raise InputError(f"{label}: the first line lacks a name, perhaps for the features")
+        cells = cells_of(block, separator, width)
+        names = cells.texts([0])[0].to_pylist()
+        rows.add(names, cells.numbers(range(1, width)))
+        if target in names:
+            line = cells_of(_line(block, names.index(target)), separator, width)
+            rows.marks = [cell[0].as_py() for cell in line.texts(range(1, width))]
+    return rows
+
+
+def _line(block: bytes, number: int) -> bytes:
+    """Return one row of a block; a line feed inside quotes ends none."""
+    codes = np.frombuffer(block, dtype=np.uint8)
+    feeds = np.flatnonzero(codes == ord("\n"))
+    quotes = np.flatnonzero(codes == ord('"'))
+    ends = feeds[np.searchsorted(quotes, feeds) % 2 == 0] + 1
+    return block[ends[number - 1] if number else 0 : ends[number]]
+
+
+def _arrow_rows(table: pa.Table, label: str, target: str) -> FeatureRows:
+    """Return the features of an Arrow table; the cells of the row `target` are its marks."""
+    table.validate(full=True)
+    kinds = [kind_of(kind) for kind in table.schema.types]
+    rows = FeatureRows(label, table.column_names[1:])
+    if kinds[0] is not Kind.TEXT and not pa.types.is_integer(table.schema.types[0]):
+        found = f"'{table.column_names[0]}' holds {kinds[0].value}"
+        raise InputError(f"{label}: the first column {found}; put the features' names first")
+    matrix = np.empty((table.num_rows, len(rows.samples)))
+    for place, column in enumerate(table.columns[1:]):
+        plain = kinds[place + 1] is Kind.NUMBER
+        matrix[:, place] = numbers(column) if plain else text_numbers(as_texts(column))
+    names = as_texts(table.column(0)).to_pylist()
+    rows.add(names, matrix)
+    if target in names:
+        marks = table.slice(names.index(target), 1)
+        rows.marks = [as_texts(cell)[0].as_py() for cell in marks.columns[1:]]
+    return rows
+
+
+def _arrow_table(source: Source, input_format: InputFormat) -> pa.Table:
+    """Read a whole Parquet or Arrow table."""
+    if input_format is InputFormat.PARQUET:
+        return pq.ParquetFile(source.open_random()).read()
+    if source.first_bytes().startswith(b"ARROW1"):
+        return pa.ipc.open_file(source.open_random()).read_all()
+    return pa.ipc.open_stream(all_bytes(source)).read_all()
+
+
+def _read_labels(labels: Source, rows: FeatureRows) -> list[str | None]:
+    """Return the label of every sample, by its name if the file has two columns."""
+    with reading(labels.label, "a table of labels"):
+        text = all_bytes(labels).decode("utf-8-sig")
+        endings = labels.label.lower().split(".")
+        tabs = "tsv" in endings or ("csv" not in endings and "\t" in text)
+        cells = csv.reader(io.StringIO(text, ""), delimiter="\t" if tabs else ",", strict=True)
+        try:
+            lines = [line for line in cells if line]
+        except csv.Error:
+            raise ValueError from None
+    count, width = len(rows.samples), max(map(len, lines), default=0)
+    if width == 1 and len(lines) - count in (0, 1):
+        return [line[0] for line in lines[-count:]]  # A line more than samples is a header.
+    if width != 2:
+        raise InputError(
+            f"{labels.label}: needs one label a line for each sample of {rows.label}, "
+            "or two columns, samples and labels"
+        )
+    # A header names no sample, like any line about samples of other tables.
+    samples = set(rows.samples)
+    known = [(name.strip(), "".join(rest)) for name, *rest in lines if name.strip() in samples]
+    if not known:
+        raise InputError(f"{labels.label}: names no sample of {rows.label} in its first column")
+    _refuse_unclear([name for name, _ in known], "sample", labels.label)
+    return list(map(dict(known).get, rows.samples))
+
+
+def all_bytes(source: Source) -> bytes:
+    """Return all bytes of a source, decompressed."""
+    with closing(source.open_stream()) as stream:
+        return b"".join(iter(lambda: stream.read(BLOCK_BYTES), b""))
+
+
+def _refuse_unclear(names: Sequence[str], what: str, label: str) -> None:
+    """Refuse names that are empty, or that occur more than once."""
+    if not all(names):
+        raise InputError(f"{label}: a {what} has no name; give it one")
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise InputError(f"{label}: {what} '{repeated[0]}' is there more than once; rename it")

@@ -1,0 +1,127 @@
+"""Series-matrix files of GEO: lines about the samples, and then a table of one feature a row."""
+
+import csv
+import difflib
+import io
+import re
+
+import pyarrow as pa
+
+from dpsel.core.errors import InputError
+from dpsel.io.border import reading
+from dpsel.io.feature_rows import all_bytes, text_rows
+from dpsel.io.sources import ByteStream, Source
+
+_BEGIN = re.compile(rb'^"?!series_matrix_table_begin\b.*\n', re.MULTILINE | re.IGNORECASE)
+_END = re.compile(rb'\n"?!series_matrix_table_end\b', re.IGNORECASE)
+_ACCESSION = "!sample_geo_accession"
+_CHARACTERISTICS = "!sample_characteristics_ch1"
+_BOM = b"\xef\xbb\xbf"
+# The end marker stands in the last line; looking there saves a search through the whole table.
+_TAIL_BYTES = 1 << 16
+_KEYS_SHOWN = 20
+
+
+def is_series_matrix(first_bytes: bytes) -> bool:
+    """Tell whether a decompressed file begins like a series matrix; 12 bytes are enough."""
+    begin = first_bytes.removeprefix(_BOM).removeprefix(b'"')
+    return begin.lower().startswith(b"!series_")
+
+
+def read_series_matrix(source: Source, *, label_key: str | None, target: str) -> pa.Table:
+    """Return a series matrix as a table of one sample a row, with its labels as the last column.
+
+    A label is what follows `label_key: ` in the sample's characteristics, whatever the key's
+    case; a sample without it has a null. A cell of the matrix that is no number is NaN. The
+    whole file is held in memory, and the table besides.
+
+    Privacy:
+        Guarantee: none; the result is private data, like the file.
+        Tested by: tests/io/test_series_matrix.py
+
+    Raises:
+        InputError: If it is no series matrix, its names are unclear, or it has no such key: then
+            the message lists its keys, which are public. Never because of a value.
+    """
+    with reading(source.label, "a series matrix"):
+        about, matrix = _parts(all_bytes(source), source.label)
+        labels = _labels(about, label_key, source.label)
+        # GEO quotes names, but no tab: without quotes the table is read the fast way.
+        table = io.BytesIO(matrix.replace(b'"', b""))
+        rows = text_rows(ByteStream(table, table, 0), "\t", source.label, target)
+    if not any(name in labels for name in rows.samples):
+        raise InputError(
+            f"{source.label}: the samples of its table are not those of !Sample_geo_accession"
+        )
+    return rows.table([labels.get(name) for name in rows.samples], target)
+
+
+def _parts(content: bytes, label: str) -> tuple[str, bytes]:
+    """Return the lines about the samples, and the text of the table."""
+    begin = _BEGIN.search(content)
+    if begin is None:
+        raise InputError(
+            f"{label}: has no line !series_matrix_table_begin; give a series matrix of GEO, whole"
+        )
+    end = _END.search(content, max(begin.end() - 1, len(content) - _TAIL_BYTES))
+    end = end or _END.search(content, begin.end() - 1)
+    if end is None:
+        raise InputError(
+            f"{label}: has no line !series_matrix_table_end, so it is cut short; get it again"
+        )
+    about = content[: begin.start()].removeprefix(_BOM).decode("utf-8", "replace")
+    return about, content[begin.end() : end.start() + 1]
+
+
+def _labels(about: str, label_key: str | None, label: str) -> dict[str, str | None]:
+    """Return the label of every sample, by the sample's name."""
+    samples, characteristics = _sample_lines(about, label)
+    wanted = None if label_key is None else label_key.strip().casefold()
+    keys: dict[str, str] = {}
+    labels: dict[str, str | None] = dict.fromkeys(samples)
+    for line in characteristics:
+        for sample, cell in zip(samples, line, strict=False):
+            # A key may have nothing after its colon.
+            key, colon, value = f"{cell.strip()} ".partition(": ")
+            if colon:
+                keys.setdefault(key.strip().casefold(), key.strip())
+            if colon and key.strip().casefold() == wanted:
+                labels[sample] = labels[sample] or value.strip() or None
+    if not keys:
+        raise InputError(f"{label}: has no characteristics of samples to take labels from")
+    if wanted is None:
+        raise InputError(f"{label}: say which characteristic is the label: {_shown(keys, '')}")
+    if wanted not in keys:
+        raise InputError(
+            f"{label}: has no characteristic '{label_key}'; it has {_shown(keys, wanted)}"
+        )
+    return labels
+
+
+def _sample_lines(about: str, label: str) -> tuple[list[str], list[list[str]]]:
+    """Return the samples' names, and their characteristics line by line."""
+    samples: list[str] = []
+    characteristics: list[list[str]] = []
+    for line in about.replace("\r\n", "\n").split("\n"):
+        if not line.lstrip('"').lower().startswith((_ACCESSION, _CHARACTERISTICS)):
+            continue
+        try:
+            name, *cells = next(csv.reader([line], delimiter="\t"))
+        except csv.Error:
+            raise ValueError from None
+        if name.strip().lower() == _ACCESSION:
+            samples = [cell.strip() for cell in cells]
+        elif name.strip().lower() == _CHARACTERISTICS:
+            characteristics.append(cells)
+    if not samples:
+        raise InputError(f"{label}: has no line !Sample_geo_accession with the samples' names")
+    return samples, characteristics
+
+
+def _shown(keys: dict[str, str], wanted: str) -> str:
+    """Return the keys for a message, those spelled like `wanted` first."""
+    near = difflib.get_close_matches(wanted, list(keys), n=_KEYS_SHOWN)
+    ordered = [*near, *(key for key in keys if key not in near)]
+    more = len(ordered) - _KEYS_SHOWN
+    shown = ", ".join(f"'{keys[key]}'" for key in ordered[:_KEYS_SHOWN])
+    return shown if more <= 0 else f"{shown} and {more} more"
