@@ -38,6 +38,12 @@ class PreprocessPlan:
         """Return whether anything has to be found out about the columns."""
         return self.bounds is None or self.missing is not Missing.ZERO
 
+    @property
+    def scales_labels(self) -> bool:
+        """Return whether coded labels are scaled by the data; with nothing else they are not."""
+        by_data = self.center is not Center.NONE or self.scale is not Scale.NONE
+        return self.wanted.labels and self.bounds is None and by_data
+
     def read_off_the_data(self) -> tuple[str, ...]:
         """Return what the data decide."""
         found = []
@@ -50,6 +56,8 @@ class PreprocessPlan:
                 found.append("each column's largest value")
             if self.scale is Scale.ROBUST:
                 found.append("each column's spread")
+            if self.scales_labels and self.center is not Center.MEAN:
+                found.append("the target's mean and largest value")
         if self.missing is not Missing.ZERO:
             found.append(f"the {self.missing} for missing cells")
         return tuple(found)

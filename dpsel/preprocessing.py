@@ -10,15 +10,15 @@ import numpy as np
 from dpsel import __version__
 from dpsel.core.arrays import FloatArray
 from dpsel.core.blocks import Block
-from dpsel.core.bounds import Bounds, Interval
+from dpsel.core.bounds import UNIT_INTERVAL, Bounds, Interval
 from dpsel.core.choices import Center, Scale
 from dpsel.core.errors import InputError
 from dpsel.core.scaling import Scaling, data_scaling, public_scaling
-from dpsel.core.sketches import Distances
+from dpsel.core.sketches import Anchors, Distances, sketched_statistics
 from dpsel.core.statistics import ColumnStatistics, Moments, exact_statistics
 from dpsel.io.columns import Layout, choose_columns
 from dpsel.io.pieces import RowReader, Table, reduce_pieces
-from dpsel.io.provenance import Provenance
+from dpsel.io.provenance import Provenance, names_digest
 from dpsel.io.targets import TargetCoding, label_texts, sorted_labels
 from dpsel.io.writers import TableWriter
 from dpsel.preprocess_plan import PreprocessPlan
@@ -27,6 +27,9 @@ from dpsel.run import Reporter
 # Tables up to this many cells are kept in memory, with exact medians: 256 MB.
 CELLS_IN_MEMORY = 1 << 25
 _MOST_LABELS = 1000
+_EXACT = "exact"
+_CLOSE = "within 4 % of the spread"
+_NOT_CLOSE = "less close than 4 % of the spread in some columns"
 
 
 @dataclass(frozen=True)
@@ -48,12 +51,14 @@ class Changes:
     cells: int = 0
     missing: int = 0
     clipped: int = 0
+    targets: int = 0
 
     def count(self, rows: FloatArray, scaling: Scaling) -> None:
         """Count the cells of some raw rows."""
         self.cells += rows.size
         self.missing += int(np.count_nonzero(np.isnan(rows)))
         self.clipped += scaling.clipped(rows)
+        self.targets += int(np.count_nonzero(~np.isnan(rows[:, -1])))
 
     def described(self, prepared: "Prepared") -> list[tuple[str, str]]:
         """Return what changed, in words and shares: never in rows."""
@@ -80,16 +85,18 @@ def prepare(open_again: Opener, plan: PreprocessPlan, reporter: Reporter) -> Pre
     with closing(open_again()) as table:
         layout = replace(choose_columns(table.columns, plan.wanted, table.label), whole_rows=True)
         names = [column.name for column in table.columns]
+        before = table.provenance
     classes = plan.classes
     if plan.encode and classes is None:
         classes = _labels_of(open_again, layout)
     coding = TargetCoding(plan.positive, classes)
     bounds = _bounds(plan, layout, names, coding)
-    statistics, kept = None, None
+    statistics, kept, medians = None, None, None
     if plan.needs_statistics:
-        statistics, kept = _statistics(open_again, layout, coding, plan, reporter)
+        statistics, kept, medians = _statistics(open_again, layout, coding, plan, reporter)
     scaling = _scaling(plan, bounds, statistics, coding)
-    return Prepared(layout, coding, scaling, _provenance(plan, exact=kept is not None), kept)
+    provenance = _provenance(plan, before, layout, medians)
+    return Prepared(layout, coding, scaling, provenance, kept)
 
 
 def _bounds(
@@ -99,19 +106,18 @@ def _bounds(
     if plan.bounds is None:
         return None
     bounds = plan.bounds.resolve(layout.names, plan.wanted.target, names, coded=coding.of_text)
-    if coding.classes is None:
-        return bounds
-    return replace(bounds, target=Interval(0.0, float(max(1, len(coding.classes) - 1))))
+    return replace(bounds, target=_label_interval(coding)) if coding.of_text else bounds
 
 
-def _provenance(plan: PreprocessPlan, *, exact: bool) -> Provenance:
-    """Return the record of what is done."""
-    medians = None
-    if plan.needs_medians:
-        medians = "exact" if exact else "within a 256th of the distance from the mean"
+def _provenance(
+    plan: PreprocessPlan, before: Provenance | None, layout: Layout, medians: str | None
+) -> Provenance:
+    """Return the record of what is done now, and of what was done before."""
+    earlier = () if before is None else before.read_off_the_data
+    read = tuple(dict.fromkeys((*earlier, *plan.read_off_the_data())))
     return Provenance(
-        data_dependent=bool(plan.read_off_the_data()),
-        read_off_the_data=plan.read_off_the_data(),
+        data_dependent=bool(read),
+        read_off_the_data=read,
         center=str(plan.center) if plan.bounds is None else "bounds",
         scale=str(plan.scale) if plan.bounds is None else "bounds",
         clip=plan.clip if plan.bounds is None and plan.scale is Scale.ROBUST else None,
@@ -120,6 +126,7 @@ def _provenance(plan: PreprocessPlan, *, exact: bool) -> Provenance:
         classes=plan.classes,
         bounds=None if plan.bounds is None else plan.bounds.to_dict(),
         medians=medians,
+        columns=names_digest([*layout.names, plan.wanted.target]),
         version=__version__,
     )
 
@@ -158,8 +165,11 @@ def _statistics(
     coding: TargetCoding,
     plan: PreprocessPlan,
     reporter: Reporter,
-) -> tuple[ColumnStatistics, list[FloatArray] | None]:
-    """Return the statistics of features and target, and all rows if they fit in memory."""
+) -> tuple[ColumnStatistics, list[FloatArray] | None, str | None]:
+    """Return the statistics of features and target, all rows if they fit in memory, and a word.
+
+    The word says how closely medians were found, if any were.
+    """
     moments = Moments(len(layout.features) + 1)
     kept: list[FloatArray] | None = []
     cells = 0
@@ -181,20 +191,38 @@ def _statistics(
     _reduce(open_again, layout, coding, look, add, plan.threads, reporter)
     around = moments.statistics()
     if not plan.needs_medians:
-        return around, kept
+        return around, kept, None
     if kept is not None:
-        return exact_statistics(np.concatenate([np.empty((0, len(around.mean))), *kept])), kept
-    distances = Distances(len(around.mean))
-    _reduce(
-        open_again,
-        layout,
-        coding,
-        lambda block: Distances.of(_rows(block), around),
-        lambda part: distances.add(0, part),
-        plan.threads,
-        reporter,
-    )
-    return distances.statistics(around), None
+        rows = np.concatenate([np.empty((0, len(around.mean))), *kept])
+        return exact_statistics(rows), kept, _EXACT
+    found, close = _sketched(open_again, layout, coding, around, plan, reporter)
+    return found, None, _CLOSE if close else _NOT_CLOSE
+
+
+def _sketched(
+    open_again: Opener,
+    layout: Layout,
+    coding: TargetCoding,
+    around: ColumnStatistics,
+    plan: PreprocessPlan,
+    reporter: Reporter,
+) -> tuple[ColumnStatistics, bool]:
+    """Return medians of a table that does not fit in memory, by counting."""
+
+    def count(anchors: Anchors) -> Distances:
+        distances = Distances(len(anchors.center))
+        _reduce(
+            open_again,
+            layout,
+            coding,
+            lambda block: Distances.of(_rows(block), anchors),
+            lambda part: distances.add(0, part),
+            plan.threads,
+            reporter,
+        )
+        return distances
+
+    return sketched_statistics(around, count)
 
 
 def _scaling(
@@ -204,19 +232,29 @@ def _scaling(
     coding: TargetCoding,
 ) -> Scaling:
     """Return the scaling by public bounds, or by the data."""
-    if bounds is None:
+    if bounds is not None:
+        scaling = public_scaling(bounds)
+    else:
         assert statistics is not None
         scaling = data_scaling(statistics, plan.center, plan.scale, plan.clip)
-        if coding.of_text:
+        if plan.scales_labels:
             # Labels have no outliers: theirs is always the paper's.
             labels = data_scaling(statistics, Center.MEAN, Scale.MAX_ABS, plan.clip)
             scaling = scaling.with_last(labels)
-    else:
-        scaling = public_scaling(bounds)
+        elif coding.of_text:
+            coded = Bounds.of([], _label_interval(coding))
+            scaling = scaling.with_last(public_scaling(coded))
     if statistics is None:
         return scaling
     filled = scaling.filled(statistics, plan.missing)
     return filled.with_last(scaling) if coding.of_text else filled
+
+
+def _label_interval(coding: TargetCoding) -> Interval:
+    """Return the public bounds of coded labels."""
+    if coding.classes is None:
+        return UNIT_INTERVAL
+    return Interval(0.0, float(max(1, len(coding.classes) - 1)))
 
 
 def _labels_of(open_again: Opener, layout: Layout) -> tuple[str, ...]:

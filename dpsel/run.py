@@ -45,10 +45,11 @@ def run_select(table: Any, plan: SelectPlan, reporter: Reporter) -> Selection:
     with closing(open_table(table, plan.input_format, plan.separator)) as opened:
         layout = choose_columns(opened.columns, plan.wanted, opened.label)
         check_k(plan.k, len(layout.names))
+        score = score_table(opened, layout, plan, reporter)
         guarantee = plan.guarantee
+        # Only now is it known whether a CSV is the one that its record is about.
         if opened.provenance is not None:
             guarantee = replace(guarantee, scope=opened.provenance.scope)
-        score = score_table(opened, layout, plan, reporter)
     return select_from_scores(
         score.scores(),
         layout.names,

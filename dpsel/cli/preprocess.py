@@ -1,5 +1,6 @@
 """`dpsel preprocess`."""
 
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from dpsel.cli import preprocess_options as own
 from dpsel.cli.render import TerminalReporter
 from dpsel.core.choices import DEFAULT_CLIP, Missing
 from dpsel.core.errors import InputError, UsageError
-from dpsel.io.formats import Orientation, TableFormat, table_format_of
+from dpsel.io.formats import InputFormat, Orientation, TableFormat, table_format_of
 
 
 def preprocess(
@@ -53,7 +54,7 @@ def preprocess(
 
     take_interrupts_back()
     if show is not None:
-        _print_provenance(show)
+        _print_provenance(show, input_format, separator)
         return
     if table is None or output is None or target is None:
         raise UsageError("give INPUT, OUTPUT and --target, or --show FILE")
@@ -82,7 +83,8 @@ def preprocess(
         table, target, features_in, labels, label_key, input_format, plan_separator(separator)
     )
     reporter = TerminalReporter(quiet=quiet, bar=not no_progress)
-    _run(raw, output, written, plan, reporter, single=float32, force=force)
+    others = [labels, bounds]
+    _run(raw, output, written, plan, reporter, others=others, single=float32, force=force)
 
 
 def _run(
@@ -92,20 +94,26 @@ def _run(
     plan: Any,
     reporter: TerminalReporter,
     *,
+    others: list[str | None],
     single: bool,
     force: bool,
 ) -> None:
     """Read, scale, write, and tell the holder."""
-    from dpsel.io.output import STDOUT, Output
+    from dpsel.io.output import STDOUT, Output, is_plain
     from dpsel.io.provenance import sidecar, sidecar_text
-    from dpsel.io.raw_tables import label_files
     from dpsel.io.sources import input_files
     from dpsel.io.writers import open_writer
     from dpsel.preprocessing import prepare, write_prepared
 
-    inputs = [*input_files(raw.place), *label_files(raw.labels)]
-    with Output(output, force=force, inputs=inputs) as place, reporter:
-        open_again = raw.opener()
+    inputs = [*input_files(raw.place), *(Path(name) for name in others if name is not None)]
+    beside = None
+    with ExitStack() as opened:
+        place = opened.enter_context(Output(output, force=force, inputs=inputs))
+        if written is TableFormat.CSV and is_plain(output):
+            record = Output(str(sidecar(Path(output))), force=force, inputs=inputs)
+            beside = opened.enter_context(record)
+        opened.enter_context(reporter)
+        open_again = raw.opener(labels_are_numbers=not plan.wanted.labels)
         prepared = prepare(open_again, plan, reporter)
         try:
             writer = open_writer(
@@ -120,28 +128,39 @@ def _run(
         except OSError as error:
             raise place.failure(error) from None
         place.commit()
-        reporter.table("what changed", changes.described(prepared))
-        if prepared.provenance.data_dependent:
-            reporter.note(
-                f"{', '.join(prepared.provenance.read_off_the_data)}: read off the data, so "
-                "the guarantee of `dpsel select` will cover the selection only"
-            )
-    if written is TableFormat.CSV and output != STDOUT:
-        with Output(str(sidecar(Path(output))), force=True) as beside:
-            beside.write(sidecar_text(prepared.provenance, Path(output)).encode())
+        if beside is not None:
+            beside.write(sidecar_text(prepared.provenance, writer.digest()).encode())
+        _tell(changes, prepared, plan, reporter)
 
 
-def _print_provenance(place: str) -> None:
+def _tell(changes: Any, prepared: Any, plan: Any, reporter: TerminalReporter) -> None:
+    """Tell the holder what changed."""
+    reporter.table("what changed", changes.described(prepared))
+    if plan.wanted.labels and changes.cells and not changes.targets:
+        reporter.note(f"no row has a label of '{plan.wanted.target}' that was asked for")
+    if prepared.provenance.data_dependent:
+        reporter.note(
+            f"{', '.join(prepared.provenance.read_off_the_data)}: read off the data, so "
+            "the guarantee of `dpsel select` will cover the selection only"
+        )
+
+
+def _print_provenance(place: str, input_format: InputFormat | None, separator: str | None) -> None:
     """Print how a table was made."""
-    from contextlib import closing
-
+    from dpsel.io.delimited_table import DelimitedTable
     from dpsel.io.output import STDOUT, Output
     from dpsel.io.tables import open_table
     from dpsel.io.text import json_text
+    from dpsel.plan import plan_separator
 
-    with closing(open_table(place)) as table:
+    with closing(open_table(place, input_format, plan_separator(separator))) as table:
+        if isinstance(table, DelimitedTable):
+            table.read_through()
         found = table.provenance
     if found is None:
-        raise InputError(f"{place}: was not written by `dpsel preprocess`, or has lost the record")
+        raise InputError(
+            f"{place}: was not written by `dpsel preprocess`, or has changed since, or has lost "
+            "its record"
+        )
     with Output(STDOUT, force=False) as output:
         output.write(json_text(found.to_dict()).encode())

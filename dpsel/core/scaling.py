@@ -7,18 +7,19 @@ import numpy as np
 from dpsel.core.arrays import FloatArray
 from dpsel.core.bounds import Bounds
 from dpsel.core.choices import Center, Missing, Scale
-from dpsel.core.statistics import ColumnStatistics
+from dpsel.core.statistics import ColumnStatistics, half_reach
 
 
 @dataclass(frozen=True)
 class Scaling:
     """x becomes (x - center) / scale, clipped to [-1, 1]; a missing x becomes `fill`.
 
-    A scale of 0 makes a column 0: it is constant.
+    Half the scale is kept, because the scale itself may be too large for a number. A scale of 0
+    makes a column 0: it is constant.
     """
 
     center: FloatArray
-    scale: FloatArray
+    half_scale: FloatArray
     fill: FloatArray
 
     def apply(self, X: FloatArray) -> FloatArray:
@@ -29,9 +30,10 @@ class Scaling:
                 the data, a row depends on all others through them.
             Tested by: tests/core/test_scaling.py
         """
-        moved = np.where(np.isnan(X), self.fill, X) - self.center
+        moved = 0.5 * np.where(np.isnan(X), self.fill, X) - 0.5 * self.center
+        scale = np.minimum(self.half_scale, np.finfo(np.float64).max)
         with np.errstate(over="ignore"):
-            scaled = np.divide(moved, self.scale, out=np.zeros_like(moved), where=self.scale > 0)
+            scaled = np.divide(moved, scale, out=np.zeros_like(moved), where=scale > 0)
         return np.clip(scaled, -1.0, 1.0, out=scaled)
 
     def filled(self, statistics: ColumnStatistics, missing: Missing) -> "Scaling":
@@ -42,20 +44,20 @@ class Scaling:
             Missing.MEDIAN: statistics.median,
         }[missing]
         assert fills is not None
-        return replace(self, fill=fills)
+        return replace(self, fill=np.where(statistics.empty, self.center, fills))
 
     def with_last(self, other: "Scaling") -> "Scaling":
         """Return the same scaling with another one's last column."""
         return Scaling(
             np.append(self.center[:-1], other.center[-1]),
-            np.append(self.scale[:-1], other.scale[-1]),
+            np.append(self.half_scale[:-1], other.half_scale[-1]),
             np.append(self.fill[:-1], other.fill[-1]),
         )
 
     def clipped(self, X: FloatArray) -> int:
         """Return how many cells are clipped."""
         with np.errstate(invalid="ignore"):
-            return int(np.count_nonzero(np.abs(X - self.center) > self.scale))
+            return int(np.count_nonzero(np.abs(0.5 * X - 0.5 * self.center) > self.half_scale))
 
 
 def public_scaling(bounds: Bounds) -> Scaling:
@@ -63,7 +65,7 @@ def public_scaling(bounds: Bounds) -> Scaling:
     lower = np.append(bounds.lower, bounds.target.lower)
     upper = np.append(bounds.upper, bounds.target.upper)
     center = 0.5 * lower + 0.5 * upper
-    return Scaling(center, 0.5 * upper - 0.5 * lower, center)
+    return Scaling(center, 0.25 * upper - 0.25 * lower, center)
 
 
 def data_scaling(
@@ -82,10 +84,11 @@ def data_scaling(
     }[center]
     assert centers is not None
     if scale is Scale.MAX_ABS:
-        scales = np.maximum(statistics.high - centers, centers - statistics.low)
+        halves = half_reach(statistics.low, statistics.high, centers)
     elif scale is Scale.ROBUST:
         assert statistics.robust_deviation is not None
-        scales = clip * statistics.robust_deviation
+        with np.errstate(over="ignore"):
+            halves = 0.5 * clip * statistics.robust_deviation
     else:
-        scales = np.ones_like(centers)
-    return Scaling(centers, scales, centers)
+        halves = np.full_like(centers, 0.5)
+    return Scaling(centers, halves, centers)

@@ -5,12 +5,12 @@ table gives the same bits.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
-from dpsel.core.arrays import FloatArray, IntArray, NumberArray
+from dpsel.core.arrays import BoolArray, FloatArray, IntArray, NumberArray
 
 # Sums are whole multiples of 2^-1088, which every product of a 32-bit digit and its unit is.
 _UNIT_BITS = 1088
@@ -25,6 +25,8 @@ class ColumnStatistics:
     mean: FloatArray
     low: FloatArray
     high: FloatArray
+    empty: BoolArray
+    """Which columns have no value at all."""
     median: FloatArray | None = None
     robust_deviation: FloatArray | None = None
 
@@ -65,6 +67,7 @@ class Moments:
             means(self.total, self.count),
             np.where(some, self.low, 0.0),
             np.where(some, self.high, 0.0),
+            ~some,
         )
 
 
@@ -97,6 +100,15 @@ def means(totals: NumberArray, counts: IntArray) -> FloatArray:
     )
 
 
+def half_reach(low: FloatArray, high: FloatArray, center: FloatArray) -> FloatArray:
+    """Return half the distance of the farthest value from a centre, which cannot overflow."""
+    return np.maximum(0.5 * high - 0.5 * center, 0.5 * center - 0.5 * low)
+
+
+NORMAL_MAD = 1.4826
+"""A normal column's standard deviation, in units of its median distance from the median."""
+
+
 def exact_statistics(X: FloatArray) -> ColumnStatistics:
     """Return the statistics of a table in memory, with exact medians.
 
@@ -106,22 +118,29 @@ def exact_statistics(X: FloatArray) -> ColumnStatistics:
     moments = Moments.of(X).statistics()
     columns = X.shape[1]
     medians, deviations = np.zeros(columns), np.zeros(columns)
-    for place in range(columns):
-        values = X[:, place]
-        values = values[np.isfinite(values)]
-        if values.size:
-            medians[place] = np.median(values)
-            distances = np.abs(values - medians[place])
-            deviations[place] = NORMAL_MAD * float(np.median(distances)) or _deviation(
-                values, moments.mean[place]
-            )
-    return ColumnStatistics(moments.mean, moments.low, moments.high, medians, deviations)
+    with np.errstate(over="ignore"):
+        for place in np.flatnonzero(~moments.empty):
+            values = X[:, place]
+            values = values[np.isfinite(values)]
+            medians[place] = _median(values)
+            spread = NORMAL_MAD * _median(np.abs(values - medians[place]))
+            deviations[place] = spread or _deviation(values, moments.mean[place])
+    return replace(moments, median=medians, robust_deviation=deviations)
 
 
-NORMAL_MAD = 1.4826
-"""A normal column's standard deviation, in units of its median distance from the median."""
+def _median(values: FloatArray) -> float:
+    """Return the median; halves are added, so that two large numbers do not overflow."""
+    middle = len(values) // 2
+    if len(values) % 2:
+        return float(np.partition(values, middle)[middle])
+    ordered = np.partition(values, (middle - 1, middle))
+    return float(0.5 * ordered[middle - 1] + 0.5 * ordered[middle])
 
 
 def _deviation(values: FloatArray, mean: float) -> float:
-    """Return the standard deviation, the same for any order."""
-    return math.sqrt(math.fsum((values - mean) ** 2) / len(values))
+    """Return the standard deviation, the same for any order, in units that cannot overflow."""
+    halves = 0.5 * values - 0.5 * mean
+    reach = float(np.abs(halves).max())
+    if reach == 0.0:
+        return 0.0
+    return 2.0 * reach * math.sqrt(math.fsum((halves / reach) ** 2) / len(values))

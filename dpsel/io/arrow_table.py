@@ -35,7 +35,7 @@ class ArrowStreamTable:
         self._stream = stream
         self.label = label
         self.columns = columns_of(batches.schema)
-        self.provenance = from_metadata(batches.schema.metadata)
+        self.provenance = from_metadata(batches.schema.metadata, batches.schema.names)
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield all pieces, in order."""
@@ -59,7 +59,7 @@ class ArrowFileTable:
         with reading(self.label, _KIND):
             reader = self._reader(None)
             self.columns = columns_of(reader.schema)
-            self.provenance = from_metadata(reader.schema.metadata)
+            self.provenance = from_metadata(reader.schema.metadata, reader.schema.names)
             self._batches = reader.num_record_batches
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:

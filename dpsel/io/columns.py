@@ -99,7 +99,7 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
 
 def refuse_target(target: Column, label: str, *, labels: bool) -> None:
     """Refuse a target that is not numbers, or with `labels` neither numbers nor text."""
-    if labels and target.kind in (Kind.BINARY, Kind.OTHER):
+    if labels and target.kind in (Kind.BINARY, Kind.OTHER, Kind.TIME):
         raise InputError(f"{label}: the target '{target.name}' holds {target.kind.value}")
     if not labels and target.kind not in (Kind.NUMBER, Kind.UNKNOWN):
         raise InputError(

@@ -18,7 +18,7 @@ from dpsel.io.cells import Cells, cells_of
 from dpsel.io.columns import Column, Kind, Layout, refuse_target, refuse_text
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.pieces import Piece, RowReader
-from dpsel.io.provenance import beside
+from dpsel.io.provenance import Provenance, beside
 from dpsel.io.rows_of_text import BLOCK_BYTES, TextRows
 from dpsel.io.sources import Source
 
@@ -40,7 +40,24 @@ class DelimitedTable:
             self._text = TextRows(self._stream, separator, self.label, block_bytes)
             opened.pop_all()
         self.columns = tuple(Column(name, Kind.UNKNOWN) for name in self._text.header)
-        self.provenance = beside(source.path)
+        self._claimed = beside(source.path, self._text.header)
+
+    @property
+    def provenance(self) -> Provenance | None:
+        """Return what stands beside the file, if it is about this very content.
+
+        That is known once all of it was read; before, only what takes a guarantee away counts.
+        """
+        if self._claimed is None:
+            return None
+        claimed, digest = self._claimed
+        return claimed if claimed.data_dependent or self._text.digest() == digest else None
+
+    def read_through(self) -> None:
+        """Read everything, to know whether what stands beside the file is about it."""
+        with reading(self.label, _KIND):
+            for _ in self._text.blocks():
+                pass
 
     def close(self) -> None:
         """Close the file."""

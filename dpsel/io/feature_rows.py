@@ -163,12 +163,19 @@ def _read_labels(labels: Source, rows: FeatureRows) -> list[str | None]:
         tabs = "tsv" in endings or ("csv" not in endings and "\t" in text)
         cells = csv.reader(io.StringIO(text, ""), delimiter="\t" if tabs else ",", strict=True)
         try:
-            lines = [line for line in cells if line]
+            lines = list(cells)
         except csv.Error:
             raise ValueError from None
-    count, width = len(rows.samples), max(map(len, lines), default=0)
-    if width == 1 and len(lines) - count in (0, 1):
-        return [line[0] for line in lines[-count:]]  # A line more than samples is a header.
+    while lines and not lines[-1]:
+        lines.pop()
+    width = max(map(len, lines), default=0)
+    if width == 1:
+        # A line more than samples is a header.
+        if len(lines) == len(rows.samples) + 1:
+            lines.pop(0)
+        # A line without anything is a sample without a label.
+        if len(lines) == len(rows.samples):
+            return ["".join(line) or None for line in lines]
     if width != 2:
         raise InputError(
             f"{labels.label}: needs one label a line for each sample of {rows.label}, "
@@ -176,7 +183,8 @@ def _read_labels(labels: Source, rows: FeatureRows) -> list[str | None]:
         )
     # A header names no sample, like any line about samples of other tables.
     samples = set(rows.samples)
-    known = [(name.strip(), "".join(rest)) for name, *rest in lines if name.strip() in samples]
+    pairs = [(line[0].strip(), "".join(line[1:])) for line in lines if line]
+    known = [pair for pair in pairs if pair[0] in samples]
     if not known:
         raise InputError(f"{labels.label}: names no sample of {rows.label} in its first column")
     _refuse_unclear([name for name, _ in known], "sample", labels.label)

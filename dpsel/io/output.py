@@ -39,13 +39,13 @@ class Output:
         if mode is not None and not stat.S_ISREG(mode):
             self._open(place)
             return
-        if any(os.path.exists(place) and os.path.samefile(place, table) for table in inputs):
+        if any(_same(place, table) for table in inputs):
             raise OutputError(f"{place}: is the table itself; name another file")
         if mode is not None and not force:
             raise OutputError(f"{place}: exists already; replace it with --force")
         try:
             descriptor, self._temporary = tempfile.mkstemp(
-                prefix=f".{Path(place).name[:100]}.", suffix=".tmp", dir=Path(place).parent
+                prefix=".dpsel-", suffix=".tmp", dir=Path(place).parent
             )
             self.stream = os.fdopen(descriptor, "wb")
         except OSError as error:
@@ -136,6 +136,16 @@ class Output:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def is_plain(place: str) -> bool:
+    """Return whether a place is that of an ordinary file, there or not yet there."""
+    return place != STDOUT and (os.path.isfile(place) or not os.path.exists(place))
+
+
+def _same(place: str, table: Path) -> bool:
+    """Return whether two names are one file."""
+    return os.path.exists(place) and table.exists() and os.path.samefile(place, table)
 
 
 def _move_to_free_place(temporary: str, place: str) -> None:

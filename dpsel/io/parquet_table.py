@@ -37,7 +37,7 @@ class ParquetTable:
             file = pq.ParquetFile(self._open())
             self._metadata = file.metadata
             self.columns: tuple[Column, ...] = columns_of(file.schema_arrow)
-            self.provenance = from_metadata(file.metadata.metadata)
+            self.provenance = from_metadata(file.metadata.metadata, file.schema_arrow.names)
             file.close()
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:

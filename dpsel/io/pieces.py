@@ -33,7 +33,11 @@ class Table(Protocol):
 
     label: str
     columns: tuple[Column, ...]
-    provenance: Provenance | None
+
+    @property
+    def provenance(self) -> Provenance | None:
+        """Return what is known about how the table was made."""
+        ...
 
     def pieces(self, layout: Layout, rows: "RowReader") -> Iterator[Piece]:
         """Yield all pieces, in order."""

@@ -1,7 +1,8 @@
 """What was done to a table before it was selected from, kept in its metadata or beside it."""
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from dpsel.io.text import json_text
 
 KEY = b"dpsel.provenance"
 SCHEMA_ID = "dpsel.provenance/1"
-_SIZE = "bytes_of_the_table"
+_DIGEST = "sha256_of_the_table"
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,9 @@ class Provenance:
     bounds: Mapping[str, Any] | None
     """The public bounds that were used."""
     medians: str | None
-    """How medians were found, if any were."""
+    """How closely medians were found, if any were."""
+    columns: str
+    """A digest of the names of all columns: with others it is another table."""
     version: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,10 +62,17 @@ class Provenance:
         )
 
 
-def from_metadata(metadata: Mapping[bytes, bytes] | None) -> Provenance | None:
-    """Return the provenance in the metadata of an Arrow schema, None if there is none."""
+def names_digest(names: Sequence[str]) -> str:
+    """Return a digest of column names, in their order."""
+    return hashlib.sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def from_metadata(
+    metadata: Mapping[bytes, bytes] | None, names: Sequence[str]
+) -> Provenance | None:
+    """Return the provenance in the metadata of a table with these columns, if there is one."""
     found = (metadata or {}).get(KEY)
-    return None if found is None else _parsed(found)
+    return None if found is None else _of_columns(_parsed(found), names)
 
 
 def sidecar(path: Path) -> Path:
@@ -70,21 +80,32 @@ def sidecar(path: Path) -> Path:
     return path.with_name(path.name + ".dpsel.json")
 
 
-def beside(path: Path | None) -> Provenance | None:
-    """Return the provenance beside a file, None if there is none, or the file has changed since."""
+def sidecar_text(provenance: Provenance, digest: str) -> str:
+    """Return what is written beside a file: its provenance, and a digest of its bytes."""
+    return json_text({**provenance.to_dict(), _DIGEST: digest})
+
+
+def beside(path: Path | None, names: Sequence[str]) -> tuple[Provenance, str] | None:
+    """Return the provenance beside a file, and the digest that the file must have."""
     if path is None:
         return None
     try:
         found = sidecar(path).read_bytes()
-        size = path.stat().st_size
-    except OSError:
+        digest = json.loads(found).get(_DIGEST)
+    except (OSError, ValueError, RecursionError, AttributeError):
         return None
-    return _parsed(found) if f'"{_SIZE}": {size}'.encode() in found else None
+    provenance = _of_columns(_parsed(found), names)
+    return None if provenance is None or not isinstance(digest, str) else (provenance, digest)
 
 
-def sidecar_text(provenance: Provenance, path: Path) -> str:
-    """Return what is written beside a file: its provenance, and its size to recognise it by."""
-    return json_text({**provenance.to_dict(), _SIZE: path.stat().st_size})
+def _of_columns(provenance: Provenance | None, names: Sequence[str]) -> Provenance | None:
+    """Return a provenance if it belongs to these columns.
+
+    One that says that the data were read is believed in any case: it can only take away.
+    """
+    if provenance is None or provenance.data_dependent:
+        return provenance
+    return provenance if provenance.columns == names_digest(names) else None
 
 
 def _parsed(text: bytes) -> Provenance | None:
@@ -95,6 +116,11 @@ def _parsed(text: bytes) -> Provenance | None:
             return None
         fields["read_off_the_data"] = tuple(fields["read_off_the_data"])
         fields["classes"] = None if fields["classes"] is None else tuple(fields["classes"])
-        return Provenance(**{name: fields[name] for name in Provenance.__dataclass_fields__})
-    except (ValueError, KeyError, TypeError, AttributeError):
+        found = Provenance(**{name: fields[name] for name in Provenance.__dataclass_fields__})
+        json_text(found.to_dict()).encode()
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+    texts = (*found.read_off_the_data, found.columns, found.version)
+    sound = all(isinstance(value, str) for value in texts)
+    consistent = found.data_dependent is bool(found.read_off_the_data)
+    return found if sound and consistent else None

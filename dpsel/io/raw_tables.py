@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dpsel.core.errors import UsageError
+from dpsel.io.arrow_values import text_numbers
 from dpsel.io.formats import InputFormat, Orientation
 from dpsel.io.pieces import Table
-from dpsel.io.sources import Source, common_format, find_sources
+from dpsel.io.sources import STDIN, Source, common_format, find_sources
 from dpsel.io.tables import frame_table, open_sources
 
 
@@ -24,19 +26,24 @@ class RawTable:
     input_format: InputFormat | None
     separator: str | None
 
-    def opener(self) -> Callable[[], Table]:
+    def opener(self, *, labels_are_numbers: bool) -> Callable[[], Table]:
         """Return what opens the table, each time from its start."""
+        if self.place == self.labels == STDIN:
+            raise UsageError("INPUT and --labels cannot both be stdin")
         sources = [source.kept() for source in find_sources(self.place)]
         if self._is_series_matrix(sources):
             from dpsel.io.series_matrix import read_series_matrix
 
+            if self.labels is not None:
+                raise UsageError("a GEO series matrix has its labels in it: leave out --labels")
             matrix = read_series_matrix(sources[0], label_key=self.label_key, target=self.target)
-            return self._of_memory(matrix, sources[0])
+            return self._of_memory(matrix, sources[0], labels_are_numbers)
         if self.label_key is not None:
             raise UsageError("--label-key is for GEO series matrices, and this is none")
         found = common_format(sources, self.input_format)
         if self.orientation is Orientation.ROWS:
-            return self._of_memory(self._feature_rows(sources, found), sources[0])
+            table = self._feature_rows(sources, found)
+            return self._of_memory(table, sources[0], labels_are_numbers)
         if self.labels is not None:
             raise UsageError("--labels goes with --features-in rows")
         return lambda: open_sources(sources, found, self.separator)
@@ -55,8 +62,12 @@ class RawTable:
             target=self.target,
         )
 
-    def _of_memory(self, table: Any, source: Source) -> Callable[[], Table]:
+    def _of_memory(
+        self, table: Any, source: Source, labels_are_numbers: bool
+    ) -> Callable[[], Table]:
         """Return what opens a table in memory under the name of its file."""
+        if labels_are_numbers:
+            table = _with_numbers(table, self.target)
 
         def opened() -> Table:
             found = frame_table(table)
@@ -80,6 +91,12 @@ class RawTable:
             stream.close()
 
 
-def label_files(labels: str | None) -> list[Path]:
-    """Return the file of labels, if there is one."""
-    return [] if labels is None else [Path(labels)]
+def _with_numbers(table: Any, target: str) -> Any:
+    """Return a table whose labels are numbers, if any of them is one."""
+    import pyarrow as pa
+
+    place = table.schema.names.index(target)
+    values = text_numbers(table.column(place).combine_chunks())
+    if np.isnan(values).all():
+        return table
+    return table.set_column(place, target, pa.array(values))

@@ -5,6 +5,7 @@ doubled quotes. A text with any other quote does not say where its rows end, and
 """
 
 import csv
+import hashlib
 import re
 from collections.abc import Iterator
 
@@ -29,12 +30,18 @@ class TextRows:
         self._block_bytes = block_bytes
         self._quoted_cell = _quoted_cell(separator)
         self._rest = b""
+        self._hash = hashlib.sha256()
+        self._ended = False
         self.header = self._read_header(separator)
 
     @property
     def share_read(self) -> float:
         """Return the share of the stream that has been read."""
         return self._stream.share_read
+
+    def digest(self) -> str | None:
+        """Return a digest of all bytes, None before the last one was read."""
+        return self._hash.hexdigest() if self._ended else None
 
     def blocks(self) -> Iterator[bytes]:
         """Yield blocks of whole rows, each row ended by a line feed."""
@@ -82,6 +89,8 @@ class TextRows:
     def _read_more(self) -> bool:
         """Read on; False at the end of the stream."""
         more = self._stream.read(self._block_bytes)
+        self._hash.update(more)
+        self._ended = not more
         self._rest += more
         if len(self._rest) > _LONGEST_ROW:
             raise InputError(f"{self._label}: a line is longer than a gigabyte; this is no table")

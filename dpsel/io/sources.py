@@ -147,11 +147,11 @@ class _Prefixed:
         self.closed = False
 
     def read(self, count: int = -1) -> bytes:
-        if self._prefix:
-            taken = self._prefix if count < 0 else self._prefix[:count]
-            self._prefix = self._prefix[len(taken) :]
-            return taken
-        return bytes(self._raw.read(count))
+        if count < 0:
+            taken, self._prefix = self._prefix, b""
+            return taken + bytes(self._raw.read())
+        taken, self._prefix = self._prefix[:count], self._prefix[count:]
+        return taken + bytes(self._raw.read(count - len(taken)))
 
     def close(self) -> None:
         self.closed = True

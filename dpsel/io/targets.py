@@ -1,5 +1,7 @@
 """What the cells of a target count as: numbers, one label against the rest, or coded labels."""
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpsel.core.arrays import FloatArray
-from dpsel.io.arrow_values import as_texts, numbers, text_numbers
+from dpsel.core.errors import UsageError
+from dpsel.io.arrow_values import TRUTH_WORDS, as_texts, numbers
+
+_TEXT = pa.large_string()
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,14 @@ class TargetCoding:
     positive: str | None = None
     classes: tuple[str, ...] | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse labels that no table can hold."""
+        for label in (*(self.classes or ()), *([] if self.positive is None else [self.positive])):
+            try:
+                label.encode()
+            except UnicodeEncodeError:
+                raise UsageError("a label of the target is not text in UTF-8") from None
+
     @property
     def of_text(self) -> bool:
         """Return whether cells are labels, not numbers."""
@@ -31,36 +45,39 @@ class TargetCoding:
     def values(self, column: Any) -> FloatArray:
         """Return the target of some rows, from an Arrow column."""
         if self.positive is not None:
-            return numbers(pc.if_else(_equal(column, self.positive), 1.0, -1.0))
+            equal = pc.equal(label_texts(column), pa.scalar(normal_label(self.positive), _TEXT))
+            return numbers(pc.if_else(equal, 1.0, -1.0))
         if self.classes is not None:
-            places = pc.index_in(label_texts(column), value_set=pa.array(self.classes, _TEXT))
-            return numbers(places)
+            known = pa.array([normal_label(label) for label in self.classes], _TEXT)
+            return numbers(pc.index_in(label_texts(column), value_set=known, skip_nulls=True))
         return numbers(column)
 
 
-_TEXT = pa.large_string()
-
-
 def label_texts(column: Any) -> Any:
-    """Return labels as texts; whole numbers are the same label with and without a point."""
-    texts = as_texts(column)
-    return pc.replace_substring_regex(texts, r"^([+-]?[0-9]+)\.0+$", r"\1")
+    """Return labels as texts in their normal form; null where one is missing."""
+    encoded = as_texts(column).dictionary_encode()
+    normal = [normal_label(label) for label in encoded.dictionary.to_pylist()]
+    return pa.array(normal, _TEXT).take(encoded.indices)
+
+
+def normal_label(text: str) -> str | None:
+    """Return the one way to write a label: 1, 1.0, +1 and true are one label in every format.
+
+    Blanks around it do not count. An empty label, or NaN, is a missing one.
+    """
+    label = text.strip()
+    if not label or label.lower() in ("nan", "+nan", "-nan"):
+        return None
+    if label in TRUTH_WORDS:
+        return str(int(TRUTH_WORDS[label]))
+    if _NUMBER.fullmatch(label) and math.isfinite(number := float(label)):
+        return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
+    return label
 
 
 def sorted_labels(labels: Sequence[str]) -> tuple[str, ...]:
     """Return distinct labels in order: as numbers if all are numbers, else as texts."""
     distinct = sorted(set(labels))
-    values = text_numbers(pa.array(distinct, _TEXT))
-    if len(distinct) and not np.isnan(values).any():
-        distinct = [distinct[place] for place in np.argsort(values, kind="stable")]
+    if distinct and all(_NUMBER.fullmatch(label) for label in distinct):
+        distinct = [distinct[place] for place in np.argsort([float(d) for d in distinct])]
     return tuple(distinct)
-
-
-def _equal(column: Any, label: str) -> Any:
-    """Return which cells are a label; 1, 1.0 and true are one label, whatever a format wrote."""
-    texts = as_texts(column)
-    equal = pc.equal(texts, label)
-    as_number = text_numbers(pa.array([label], _TEXT))[0]
-    if np.isnan(as_number):
-        return equal
-    return pc.or_kleene(equal, pa.array(text_numbers(texts) == as_number))

@@ -49,7 +49,9 @@ class WideParquetTable:
         self._width = max(1, _CELLS_AT_ONCE // max(1, rows))
         self.columns = tuple(Column(name, _kind_of(dtype)) for name, dtype in schema.items())
         found = pl.read_parquet_metadata(path).get(KEY.decode())
-        self.provenance = from_metadata(None if found is None else {KEY: found.encode()})
+        self.provenance = from_metadata(
+            None if found is None else {KEY: found.encode()}, list(schema)
+        )
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield all pieces, in order."""

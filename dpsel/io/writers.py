@@ -1,5 +1,6 @@
 """Writing bounded tables: Parquet, Arrow and CSV, batch by batch."""
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -23,6 +24,10 @@ class TableWriter(Protocol):
 
     def close(self) -> None:
         """Write what is left."""
+        ...
+
+    def digest(self) -> str:
+        """Return a digest of what was written, for formats that cannot carry a record."""
         ...
 
 
@@ -77,6 +82,9 @@ class _ParquetWriter:
             self._flush()
         self._writer.close()
 
+    def digest(self) -> str:
+        return ""
+
     def _flush(self) -> None:
         """Write what has been waiting as one row group."""
         rows = np.concatenate(self._waiting)
@@ -100,6 +108,9 @@ class _ArrowWriter:
     def close(self) -> None:
         self._writer.close()
 
+    def digest(self) -> str:
+        return ""
+
 
 class _CsvWriter:
     """Comma-separated text, with as many digits as it takes to read the same numbers back."""
@@ -109,15 +120,21 @@ class _CsvWriter:
         self._names = list(names)
         self._kind = np.float32 if single else np.float64
         self._header = True
+        self._hash = hashlib.sha256()
 
     def write(self, rows: FloatArray) -> None:
         import polars as pl
 
         columns = np.asarray(rows, dtype=self._kind, order="F")
         frame = pl.DataFrame(dict(zip(self._names, columns.T, strict=True)))
-        frame.write_csv(self._stream, include_header=self._header)
+        text = frame.write_csv(include_header=self._header).encode()
         self._header = False
+        self._hash.update(text)
+        self._stream.write(text)
 
     def close(self) -> None:
         if self._header:
             self.write(np.empty((0, len(self._names))))
+
+    def digest(self) -> str:
+        return self._hash.hexdigest()

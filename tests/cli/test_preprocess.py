@@ -227,8 +227,8 @@ def test_a_table_larger_than_memory_is_scaled_alike(
             if scale == "max-abs":
                 assert np.array_equal(outputs[0], outputs[1])
             else:
-                assert "medians: within a 256th of the distance from the mean" in made.err
-                assert np.abs(outputs[0] - outputs[1]).max() < 0.02
+                assert "medians: within 4 % of the spread" in made.err
+                assert np.abs(outputs[0] - outputs[1]).max() < 0.2
 
 
 def test_wide_tables_go_through(dpsel: Dpsel, tmp_path: Path) -> None:
@@ -283,7 +283,166 @@ def test_a_csv_that_changed_loses_its_record(dpsel: Dpsel, tmp_path: Path) -> No
     assert guarantee(dpsel, output)["end_to_end"] is False
     lost = dpsel("preprocess", "--show", output)
     assert lost.code == 3
-    assert lost.err.endswith("was not written by `dpsel preprocess`, or has lost the record\n")
+    assert lost.err.endswith(
+        "was not written by `dpsel preprocess`, or has changed since, or has lost its record\n"
+    )
+
+
+@pytest.mark.parametrize("change", ["same size", "shorter"])
+def test_a_csv_with_other_content_is_not_taken_for_the_one_that_was_made(
+    change: str, dpsel: Dpsel, tmp_path: Path
+) -> None:
+    output = tmp_path / "t.csv"
+    dpsel("preprocess", RAW, output, "--target", "y", "--bounds", BOUNDS)
+    assert guarantee(dpsel, output)["end_to_end"] is True
+    text = output.read_text()
+    changed = text[: len(text) // 10] if change == "shorter" else text.replace("1.0", "0.9", 1)
+    output.write_text(changed)
+    assert guarantee(dpsel, output)["end_to_end"] is False
+
+
+def test_a_record_is_inherited_and_cannot_be_washed_off(dpsel: Dpsel, tmp_path: Path) -> None:
+    for ending in ("parquet", "csv", "arrow"):
+        first, second = tmp_path / f"a.{ending}", tmp_path / f"b.{ending}"
+        asked = ("--target", "y", "--force")
+        dpsel("preprocess", RAW, first, *asked, "--scale", "robust")
+        for clean in (("--center", "none", "--scale", "none"), ("--bounds", BOUNDS)):
+            dpsel("preprocess", first, second, *asked, *clean)
+            found = guarantee(dpsel, second)
+            assert found["end_to_end"] is False
+            assert "each column's spread" in found["why"]
+
+
+def test_a_record_of_other_columns_or_of_another_shape_does_not_count(
+    dpsel: Dpsel, tmp_path: Path
+) -> None:
+    output = tmp_path / "t.parquet"
+    dpsel("preprocess", RAW, output, "--target", "y", "--bounds", BOUNDS)
+    table = pq.read_table(output)
+    pq.write_table(table.append_column("id", table.column(0)), tmp_path / "more.parquet")
+    assert guarantee(dpsel, tmp_path / "more.parquet")["end_to_end"] is False
+    made = tmp_path / "t.csv"
+    dpsel("preprocess", RAW, made, "--target", "y", "--bounds", BOUNDS)
+    beside = tmp_path / "t.csv.dpsel.json"
+    record = json.loads(beside.read_text())
+    forged: list[Any] = [
+        {**record, "data_dependent": 0, "read_off_the_data": ["each mean"]},
+        {**record, "data_dependent": False, "read_off_the_data": ["each mean"]},
+        {**record, "data_dependent": True, "read_off_the_data": [1]},
+        {**record, "version": "\ud800"},
+        {**record, "sha256_of_the_table": 5},
+        {**record, "schema": "dpsel.provenance/9"},
+        [record],
+    ]
+    for text in (*map(json.dumps, forged), "[" * 200_000, "nonsense"):
+        beside.write_text(text)
+        assert guarantee(dpsel, made)["end_to_end"] is False
+        assert dpsel("preprocess", "--show", made).code == 3
+
+
+def test_labels_are_public_only_if_nothing_is_read_off_them(dpsel: Dpsel, tmp_path: Path) -> None:
+    frame = pl.read_parquet(BOUNDED).with_columns(y=pl.Series(["a", "b", "b", "b"] * 250))
+    frame.write_parquet(tmp_path / "raw.parquet")
+    output = tmp_path / "t.parquet"
+    plain = ("--center", "none", "--scale", "none")
+    for options, first, end_to_end in (
+        ((*plain, "--classes", "a,b"), -1.0, True),
+        ((*plain, "--positive", "a"), 1.0, True),
+        ((*plain, "--encode-target"), -1.0, False),
+        (("--center", "none", "--classes", "a,b"), -1.0, False),
+    ):
+        asked = ("--target", "y", "--force", *options)
+        assert dpsel("preprocess", tmp_path / "raw.parquet", output, *asked).code == 0
+        assert pl.read_parquet(output)["y"][0] == first
+        assert guarantee(dpsel, output)["end_to_end"] is end_to_end
+
+
+def test_a_label_is_the_same_however_it_is_written(dpsel: Dpsel, tmp_path: Path) -> None:
+    tables = {
+        "text.csv": "x,y\n1,1.0\n2, 2 \n3,+1\n4,NaN\n5,\n",
+        "truth.csv": "x,y\n1,True\n2,false\n3,TRUE\n4,nan\n5,\n",
+    }
+    for name, text in tables.items():
+        (tmp_path / name).write_text(text)
+    pl.DataFrame({"x": [1, 2, 3, 4, 5], "y": [1.0, 2.0, 1.0, np.nan, None]}).write_parquet(
+        tmp_path / "numbers.parquet"
+    )
+    pl.DataFrame({"x": [1, 2, 3, 4, 5], "y": [True, False, True, None, None]}).write_parquet(
+        tmp_path / "truth.parquet"
+    )
+    (tmp_path / "b.toml").write_text("[default]\nlower = 0\nupper = 5\n")
+    for name, classes in (
+        ("text.csv", "2.0,1"),
+        ("numbers.parquet", "2,1.00"),
+        ("truth.csv", "False,True"),
+        ("truth.parquet", "false,TRUE"),
+    ):
+        asked = ("--target", "y", "--bounds", tmp_path / "b.toml", "--force")
+        output = tmp_path / "t.parquet"
+        for options in (("--classes", classes), ("--positive", classes.split(",")[1])):
+            assert dpsel("preprocess", tmp_path / name, output, *asked, *options).code == 0
+            assert pl.read_parquet(output)["y"].to_list() == [1.0, -1.0, 1.0, 0.0, 0.0]
+        unseen = dpsel("preprocess", tmp_path / name, output, *asked, "--classes", "x,z")
+        assert "note: no row has a label of 'y' that was asked for\n" in unseen.err
+
+
+def test_nothing_but_the_output_and_its_record_is_written(dpsel: Dpsel, tmp_path: Path) -> None:
+    raw = tmp_path / "z.csv.dpsel.json"
+    raw.write_text("x,y\n1,1\n2,3\n")
+    asked = ("--input-format", "csv", "--target", "y")
+    for force in ((), ("--force",)):
+        refused = dpsel("preprocess", raw, tmp_path / "z.csv", *asked, *force)
+        assert refused.code == 5
+        assert raw.read_text() == "x,y\n1,1\n2,3\n"
+    assert sorted(tmp_path.iterdir()) == [raw]
+    (tmp_path / "q.csv.dpsel.json").mkdir()
+    assert dpsel("preprocess", raw, tmp_path / "q.csv", *asked).code == 5
+    assert not (tmp_path / "q.csv").exists()
+    assert dpsel("preprocess", raw, "/dev/null", *asked, "--format", "csv").code == 0
+    assert not Path("/dev/null.dpsel.json").exists()
+    bounds = tmp_path / "b.csv"
+    bounds.write_text("[default]\nlower = 0\nupper = 1\n")
+    same = dpsel("preprocess", raw, bounds, *asked, "--bounds", bounds, "--force")
+    assert same.code == 5
+    long = tmp_path / ("日" * 80 + ".parquet")
+    assert dpsel("preprocess", raw, long, *asked).code == 0
+
+
+def test_labels_of_feature_rows_do_not_shift(dpsel: Dpsel, tmp_path: Path) -> None:
+    (tmp_path / "g.csv").write_text("g,s1,s2,s3\nf1,1,2,3\nf2,4,5,7\n")
+    output = tmp_path / "o.parquet"
+    asked = ("--features-in", "rows", "--labels", tmp_path / "l.txt", "--target", "y", "--force")
+    (tmp_path / "l.txt").write_text("label\nA\n\nB\n")
+    assert dpsel("preprocess", tmp_path / "g.csv", output, *asked, "--encode-target").code == 0
+    assert pl.read_parquet(output)["y"].to_list() == [-1.0, 0.0, 1.0]
+    (tmp_path / "l.txt").write_text("A\nB\nB\nA\nA\n")
+    refused = dpsel("preprocess", tmp_path / "g.csv", output, *asked, "--encode-target")
+    assert refused.code == 3
+    (tmp_path / "l.txt").write_text("1.5\n2.5\n3.5\n")
+    assert dpsel("preprocess", tmp_path / "g.csv", output, *asked).code == 0
+    assert pl.read_parquet(output)["y"].to_list() == [-1.0, 0.0, 1.0]
+    missing = ("--labels", tmp_path / "nosuch.csv", *asked[:2], *asked[4:])
+    assert dpsel("preprocess", tmp_path / "g.csv", output, *missing).code == 3
+    both = ("--labels", "-", *asked[:2], *asked[4:], "--input-format", "csv")
+    result = dpsel("preprocess", "-", output, *both)
+    assert (result.code, result.err) == (2, "error: INPUT and --labels cannot both be stdin\n")
+
+
+def test_a_label_that_is_no_text_is_refused(dpsel: Dpsel, tmp_path: Path) -> None:
+    for options in (("--positive", "\udcff"), ("--classes", "\udcff,a")):
+        result = dpsel("preprocess", RAW, tmp_path / "t.csv", "--target", "y", *options)
+        assert (result.code, result.err) == (
+            2,
+            "error: a label of the target is not text in UTF-8\n",
+        )
+    picked = ("--target", "y", "--k", 1, "--epsilon", 1, "--positive", "\udcff")
+    assert dpsel("select", RAW, *picked).code == 2
+
+
+def test_show_takes_a_format(dpsel: Dpsel, tmp_path: Path) -> None:
+    output = tmp_path / "table"
+    dpsel("preprocess", RAW, output, "--target", "y", "--format", "parquet")
+    assert dpsel("preprocess", "--show", output, "--input-format", "parquet").code == 0
 
 
 def test_the_holder_sees_what_changed_and_no_number_of_rows(dpsel: Dpsel, tmp_path: Path) -> None:

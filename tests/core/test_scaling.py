@@ -75,3 +75,21 @@ def test_one_row_moves_the_scaling_of_all_others() -> None:
     before = scaled(X, Center.MEAN, Scale.MAX_ABS).apply(X)
     after = scaled(far, Center.MEAN, Scale.MAX_ABS).apply(far)
     assert np.abs(before[1:] - after[1:]).max() > 0.5
+
+
+def test_numbers_near_the_largest_there_are_do_not_overflow() -> None:
+    X = np.array([[1.7e308], [-1.7e308], [-1.7e308], [np.inf], [np.nan]])
+    for center in Center:
+        for scale in Scale:
+            found = scaled(X, center, scale).apply(X)
+            assert np.all(np.abs(found) <= 1.0)
+            assert np.isfinite(found).all()
+    wide = data_scaling(exact_statistics(X), Center.MEDIAN, Scale.ROBUST, 1.79e308)
+    assert np.isfinite(wide.apply(X)).all()
+
+
+def test_a_column_without_values_becomes_its_centre() -> None:
+    X = np.array([[np.nan], [np.nan]])
+    scaling = public_scaling(Bounds.of([], Interval(10, 20)))
+    for missing in Missing:
+        assert scaling.filled(exact_statistics(X), missing).apply(X).tolist() == [[0.0], [0.0]]
