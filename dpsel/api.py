@@ -24,8 +24,9 @@ def select(
     upper: float | None = None,
     score: str = "dot",
     mechanism: str = "canonical-lipschitz",
-    gamma: float = 0.5,
-    sampler: str = "lazy",
+    gamma: float | None = None,
+    sampler: str | None = None,
+    delta: float | None = None,
     neighbors: str = "add-remove",
     person: str | None = None,
     rows_per_person: int | None = None,
@@ -44,7 +45,7 @@ def select(
             of its bounds. Column names and types are public, and so are all arguments.
         Neighbors: `neighbors`, for one row, or for one `person` with all rows.
         Sensitivity: that of the score on bounded rows, times `rows_per_person`.
-        Guarantee: epsilon-DP for the returned record; none with a `seed`.
+        Guarantee: (epsilon, delta)-DP for the returned record; none with a `seed`.
         Assumes: bounds that were not read off the data; no observer of the running time.
         Tested by: tests/privacy/test_dot_sensitivity.py
 
@@ -62,8 +63,9 @@ def select(
         upper: The public upper bound of every column.
         score: The name of the score.
         mechanism: The name of the mechanism.
-        gamma: The mechanism's weight of the worst included score, 0 to 1.
-        sampler: `lazy` or `direct`.
+        gamma: For the Lipschitz mechanisms: the weight of the worst included score, 0 to 1.
+        sampler: For the Lipschitz mechanisms: `lazy` or `direct`.
+        delta: For peeling: the delta of an (epsilon, delta) guarantee.
         neighbors: `add-remove` or `replace-one`.
         person: The column that says whose row it is, to protect persons instead of rows.
         rows_per_person: At most so many rows of a person count; 1 if not given.
@@ -90,6 +92,7 @@ def select(
         mechanism=mechanism,
         gamma=gamma,
         sampler=sampler,
+        delta=delta,
         neighbors=neighbors,
         person=person,
         rows_per_person=rows_per_person,

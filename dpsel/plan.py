@@ -32,6 +32,12 @@ _BOUNDS_ASSUMED = Scope(
 )
 
 
+_NO_BOUNDS_NEEDED = Scope(
+    end_to_end=True,
+    why="the score needs neither bounds nor preprocessing; scoring and selection are covered",
+)
+
+
 @dataclass(frozen=True)
 class SelectPlan:
     """All public choices of one run."""
@@ -63,8 +69,9 @@ def make_plan(
     upper: float | None,
     score: str,
     mechanism: str,
-    gamma: float,
-    sampler: str,
+    gamma: float | None,
+    sampler: str | None,
+    delta: float | None,
     neighbors: str,
     person: str | None,
     rows_per_person: int | None,
@@ -75,17 +82,27 @@ def make_plan(
 ) -> SelectPlan:
     """Check everything that can be checked without the table; see `dpsel.select` for the names."""
     check_at_least(1, k, "k")
-    find_score(score)
-    find_mechanism(mechanism)
+    needs_bounds = find_score(score).needs_bounds
     if seed is not None:
         check_at_least(0, seed, "seed")
-    parameters = {"gamma": check_gamma(gamma), "sampler": _choice(Sampler, sampler, "sampler")}
+    parameters = find_mechanism(mechanism).parameters(
+        mechanism,
+        {
+            "gamma": None if gamma is None else check_gamma(gamma),
+            "sampler": None if sampler is None else _choice(Sampler, sampler, "sampler"),
+            "delta": delta,
+        },
+    )
     unit = _unit(person, rows_per_person)
     relation = _choice(Neighbors, neighbors, "neighbors")
     check_epsilon(epsilon)
     public, scope = _bounds(bounds, lower, upper)
+    if not needs_bounds:
+        if scope is _BOUNDS_GIVEN:
+            raise UsageError(f"the score {score} needs no bounds; leave them out")
+        scope = _NO_BOUNDS_NEEDED
     declared = {*public.columns}
-    if scope.end_to_end and public.target is not None:
+    if scope is _BOUNDS_GIVEN and public.target is not None:
         declared.add(target)
     return SelectPlan(
         wanted=Wanted(
@@ -99,7 +116,9 @@ def make_plan(
         coding=TargetCoding(positive),
         bounds=public,
         k=k,
-        guarantee=Guarantee(epsilon, relation, scope, unit),
+        guarantee=Guarantee(
+            epsilon, relation, scope, unit, delta=float(parameters.get("delta", 0.0))
+        ),
         score=score,
         mechanism=mechanism,
         parameters=parameters,

@@ -72,7 +72,7 @@ def score_table(table: Table, layout: Layout, plan: SelectPlan, reporter: Report
         [column.name for column in table.columns],
         coded=plan.coding.of_text,
     )
-    score = find_score(plan.score)(bounds, guarantee.neighbors, guarantee.unit)
+    score = find_score(plan.score).make(bounds, guarantee.neighbors, guarantee.unit)
     limit = None if wanted.person is None else PersonLimit(guarantee.unit.rows)
     rows = RowReader(plan.coding, limit)
     reduce_pieces(

@@ -40,7 +40,7 @@ def subset_law(
         worst_in = min(x[i] for i in subset)
         best_out = max((x[i] for i in range(len(x)) if i not in subset), default=worst_in)
         utilities.append(gamma * worst_in - (1 - gamma) * max(best_out, worst_in))
-    chances = _flip_law(0.5 * epsilon * np.array(utilities), np.ones(len(subsets)))
+    chances = flip_law(0.5 * epsilon * np.array(utilities), np.ones(len(subsets)))
     return dict(zip(subsets, chances.tolist(), strict=True))
 
 
@@ -52,7 +52,7 @@ def class_law(
     classes = [(k - 1, k)] + [(h, t) for h in range(k) for t in range(k + 1, len(x) + 1)]
     utilities = [gamma * ordered[t - 1] - (1 - gamma) * ordered[h] for h, t in classes]
     sizes = [size(h, t, k) for h, t in classes]
-    chances = _flip_law(0.5 * epsilon * np.array(utilities), np.array(sizes, dtype=float))
+    chances = flip_law(0.5 * epsilon * np.array(utilities), np.array(sizes, dtype=float))
     return dict(zip(classes, chances.tolist(), strict=True))
 
 
@@ -74,7 +74,7 @@ def loss(law: dict[Subset, float], other: dict[Subset, float]) -> float:
     return max(abs(math.log(law[key] / other[key])) for key in law)
 
 
-def _flip_law(utilities: FloatArray, sizes: FloatArray) -> FloatArray:
+def flip_law(utilities: FloatArray, sizes: FloatArray) -> FloatArray:
     """Return the chance of every class of equal subsets under permute-and-flip."""
     nodes, weights = np.polynomial.legendre.leggauss(min(1000, int(sizes.sum()) // 2 + 2))
     s = 0.5 * (nodes + 1)

@@ -80,7 +80,7 @@ def test_the_sample_s_answer_is_as_certain_as_the_documents_assume() -> None:
 
 
 def test_the_cost_of_rounding_is_what_the_proof_says() -> None:
-    from dpsel.core.mechanisms.canonical_lipschitz import float_slack
+    from dpsel.core.mechanisms.lipschitz import float_slack
 
     text = (ROOT / "docs" / "privacy.md").read_text()
     assert f"for d = 22,283 and k = 10, 4 eta is {float_slack(22_283, 10):.1e}" in text.replace(

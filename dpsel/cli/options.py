@@ -134,29 +134,50 @@ Seed = Annotated[
 
 ScoreName = Annotated[
     str,
-    typer.Option("--score", metavar="NAME", help="dot.", rich_help_panel=METHOD_PANEL),
+    typer.Option(
+        "--score",
+        metavar="NAME",
+        help="How features are scored: dot, covariance or kendall.",
+        rich_help_panel=METHOD_PANEL,
+    ),
 ]
 MechanismName = Annotated[
     str,
     typer.Option(
-        "--mechanism", metavar="NAME", help="canonical-lipschitz.", rich_help_panel=METHOD_PANEL
+        "--mechanism",
+        metavar="NAME",
+        help="How features are drawn: canonical-lipschitz, margin-lipschitz, peeling, "
+        "permute-and-flip, oneshot-laplace or joint.",
+        rich_help_panel=METHOD_PANEL,
     ),
 ]
 Gamma = Annotated[
-    float,
+    float | None,
     typer.Option(
         "--gamma",
         metavar="G",
-        help="Weight of the worst included score against the best missing one, 0 to 1.",
+        help="Lipschitz only: weight of the worst included score against the best missing one.",
         rich_help_panel=METHOD_PANEL,
+        show_default="0.5",
     ),
 ]
 SamplerOption = Annotated[
-    Sampler,
+    Sampler | None,
     typer.Option(
         "--sampler",
-        help="How to draw: lazy is fast, direct the reference; the law is the same.",
+        help="Lipschitz only: lazy is fast, direct the reference; the law is the same.",
         rich_help_panel=METHOD_PANEL,
+        show_default="lazy",
+    ),
+]
+Delta = Annotated[
+    float | None,
+    typer.Option(
+        "--delta",
+        metavar="D",
+        help="Peeling only: an (epsilon, delta) guarantee, with less noise.",
+        rich_help_panel=METHOD_PANEL,
+        show_default="0",
     ),
 ]
 

@@ -2,7 +2,6 @@
 
 from dpsel.cli import options
 from dpsel.cli.render import TerminalReporter
-from dpsel.core.mechanisms.sampler import Sampler
 from dpsel.core.privacy import Neighbors
 from dpsel.io.formats import OutputFormat
 
@@ -24,8 +23,9 @@ def select(
     seed: options.Seed = None,
     score: options.ScoreName = "dot",
     mechanism: options.MechanismName = "canonical-lipschitz",
-    gamma: options.Gamma = 0.5,
-    sampler: options.SamplerOption = Sampler.LAZY,
+    gamma: options.Gamma = None,
+    sampler: options.SamplerOption = None,
+    delta: options.Delta = None,
     input_format: options.InputFormatOption = None,
     separator: options.Separator = None,
     threads: options.Threads = None,
@@ -65,6 +65,7 @@ def select(
         mechanism=mechanism,
         gamma=gamma,
         sampler=sampler,
+        delta=delta,
         neighbors=neighbors,
         person=person,
         rows_per_person=rows_per_person,

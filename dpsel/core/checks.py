@@ -11,6 +11,12 @@ def check_epsilon(epsilon: float) -> None:
         raise UsageError(f"epsilon must be a positive, finite number, got {epsilon:g}")
 
 
+def check_delta(delta: float) -> None:
+    """Refuse a delta that is not between 0 and 1."""
+    if not 0.0 <= delta < 1.0:
+        raise UsageError(f"delta must be 0 or more and below 1, got {delta:g}")
+
+
 def check_at_least(least: int, number: int, name: str) -> int:
     """Return a number that is large enough."""
     if number < least:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dpsel.core.checks import check_at_least, check_epsilon
+from dpsel.core.checks import check_at_least, check_delta, check_epsilon
 from dpsel.core.errors import UsageError
 
 MOST_ROWS = (1 << 31) - 1
@@ -59,3 +59,4 @@ class Guarantee:
     def __post_init__(self) -> None:
         """Refuse numbers that promise nothing."""
         check_epsilon(self.epsilon)
+        check_delta(self.delta)

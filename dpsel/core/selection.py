@@ -68,7 +68,7 @@ def select_from_scores(
         Assumes: an rng the adversary cannot predict.
         Tested by: tests/privacy/test_canonical_lipschitz.py
     """
-    drawn = find_mechanism(mechanism)(scores, k, guarantee.epsilon, rng, **parameters)
+    drawn = find_mechanism(mechanism).draw(scores, k, guarantee.epsilon, rng, **parameters)
     indices = tuple(int(index) for index in drawn[0])
     return Selection(
         selected_indices=indices,

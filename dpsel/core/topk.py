@@ -21,11 +21,12 @@ def top_k(
     epsilon: float,
     *,
     sensitivity: float = 1.0,
-    gamma: float = 0.5,
+    gamma: float | None = None,
     mechanism: str = "canonical-lipschitz",
-    sampler: str = "lazy",
+    sampler: str | None = None,
     seed: int | None = None,
     draws: int | None = None,
+    delta: float | None = None,
 ) -> IntArray:
     """Select k of the largest scores, with differential privacy.
 
@@ -34,8 +35,8 @@ def top_k(
         Neighbors: the caller's; `sensitivity` is stated for them.
         Sensitivity: no score moves by more than `sensitivity` between neighbors (promised
             by the caller).
-        Guarantee: epsilon-DP for the set of indices; none with a `seed`. `draws` selections
-            cost `draws` times epsilon.
+        Guarantee: (epsilon, delta)-DP for the set of indices; none with a `seed`. `draws`
+            selections cost `draws` times as much.
         Assumes: an operating system whose random numbers cannot be predicted.
         Tested by: tests/privacy/test_canonical_lipschitz.py
 
@@ -44,11 +45,13 @@ def top_k(
         k: How many to select.
         epsilon: The privacy loss of one selection.
         sensitivity: How far one unit can move any score.
-        gamma: The weight of the worst included score against the best missing one, 0 to 1.
+        gamma: For the Lipschitz mechanisms: the weight of the worst included score against the
+            best missing one, 0 to 1; 1/2 if not given.
         mechanism: The name of the mechanism.
-        sampler: `lazy`, or the slow reference `direct`.
+        sampler: For the Lipschitz mechanisms: `lazy` (default), or the slow reference `direct`.
         seed: Makes the draw reproducible, for tests; it is then not private.
         draws: How many independent selections to make.
+        delta: For peeling: the delta of an (epsilon, delta) guarantee; 0 if not given.
 
     Returns:
         k ascending indices, or an array of `draws` rows of them.
@@ -58,16 +61,21 @@ def top_k(
     """
     if draws is not None:
         check_at_least(1, draws, "draws")
-    if sampler not in tuple(Sampler):
+    if sampler is not None and sampler not in tuple(Sampler):
         raise UsageError(f"sampler must be one of {', '.join(Sampler)}, got {sampler}")
-    selected = find_mechanism(mechanism)(
+    chosen = find_mechanism(mechanism)
+    given = {
+        "gamma": gamma,
+        "delta": delta,
+        "sampler": None if sampler is None else Sampler(sampler),
+    }
+    selected = chosen.draw(
         Scores(_numbers(scores), sensitivity),
         k,
         epsilon,
         make_randomness(seed),
         draws=1 if draws is None else draws,
-        gamma=gamma,
-        sampler=Sampler(sampler),
+        **chosen.parameters(mechanism, given),
     )
     return selected[0] if draws is None else selected
 

@@ -174,11 +174,31 @@ CASES: list[tuple[int, str, tuple[str, ...]]] = [
         "rows-per-person must be 1 or more, got 0",
         ("t.csv", *ASK, "--person", "age", "--rows-per-person", "0"),
     ),
-    (2, "score must be one of dot, got cosine", ("t.csv", *ASK, "--score", "cosine")),
     (
         2,
-        "mechanism must be one of canonical-lipschitz, got magic",
+        "score must be one of dot, covariance, kendall, got cosine",
+        ("t.csv", *ASK, "--score", "cosine"),
+    ),
+    (
+        2,
+        "mechanism must be one of canonical-lipschitz, margin-lipschitz, peeling, "
+        "permute-and-flip, oneshot-laplace, joint, got magic",
         ("t.csv", *ASK, "--mechanism", "magic"),
+    ),
+    (
+        2,
+        "--gamma does not apply to the mechanism joint",
+        ("t.csv", *ASK, "--mechanism", "joint", "--gamma", "0.5"),
+    ),
+    (
+        2,
+        "delta must be 0 or more and below 1, got 1",
+        ("t.csv", *ASK, "--mechanism", "peeling", "--delta", "1"),
+    ),
+    (
+        2,
+        "the score kendall needs no bounds; leave them out",
+        ("t.csv", *ASK, "--score", "kendall", "--lower", "0", "--upper", "1"),
     ),
     (2, "seed must be 0 or more, got -1", ("t.csv", *ASK, "--seed", "-1")),
     (2, "threads must be 1 or more, got 0", ("t.csv", *ASK, "--threads", "0")),

@@ -199,3 +199,44 @@ def test_the_help_names_every_score_and_mechanism(dpsel: Dpsel) -> None:
     for name in (*SCORES, *MECHANISMS):
         assert name in text
     assert "dpsel select data.parquet --target y --k 5 --epsilon 2" in text
+
+
+def pairs() -> list[tuple[str, str]]:
+    from dpsel.core.mechanisms.registry import MECHANISMS
+    from dpsel.core.scores.registry import SCORES
+
+    return [(score, mechanism) for score in SCORES for mechanism in MECHANISMS]
+
+
+@pytest.mark.parametrize(("score", "mechanism"), pairs())
+def test_every_score_goes_with_every_mechanism(
+    score: str, mechanism: str, dpsel: Dpsel, tmp_path: Path
+) -> None:
+    output = tmp_path / "out.json"
+    method = ("--score", score, "--mechanism", mechanism, "--output", output)
+    # A hundred times the epsilon of the other examples: all mechanisms find the planted ones.
+    asked = ("--target", "y", "--k", 8, "--epsilon", 500)
+    result = dpsel("select", BOUNDED, *asked, *method)
+    assert (result.code, result.out, result.err) == (0, "", "")
+    record = record_of(output.read_text())
+    assert record["selected_features"] == PLANTED
+    assert record["score"] == score
+    assert record["mechanism"]["name"] == mechanism
+    assert record["guarantee"]["end_to_end"] is (score == "kendall")
+
+
+def test_kendall_takes_raw_tables_and_covers_everything(dpsel: Dpsel) -> None:
+    asked = ("--target", "y", "--k", 8, "--epsilon", 30, "--score", "kendall")
+    result = dpsel("select", RAW, *asked)
+    assert (result.code, result.err) == (0, "")
+    record = record_of(result.out)
+    assert record["selected_features"] == PLANTED
+    assert record["guarantee"]["end_to_end"] is True
+    assert "neither bounds nor preprocessing" in record["guarantee"]["why"]
+
+
+def test_a_delta_is_in_the_guarantee(dpsel: Dpsel) -> None:
+    method = ("--mechanism", "peeling", "--delta", 1e-6)
+    record = record_of(dpsel("select", BOUNDED, *ASK, *method).out)
+    assert record["guarantee"]["delta"] == 1e-6
+    assert record["mechanism"] == {"name": "peeling", "delta": 1e-6}

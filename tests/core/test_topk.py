@@ -74,7 +74,12 @@ def test_a_million_features_and_a_thousand_picks_work() -> None:
         ({"gamma": float("nan")}, "gamma must be between 0 and 1, got nan"),
         ({"sensitivity": 0}, "sensitivity must be a positive, finite number, got 0"),
         ({"sampler": "quick"}, "sampler must be one of lazy, direct, got quick"),
-        ({"mechanism": "magic"}, "mechanism must be one of canonical-lipschitz, got magic"),
+        (
+            {"mechanism": "magic"},
+            "mechanism must be one of canonical-lipschitz, margin-lipschitz, peeling, "
+            "permute-and-flip, oneshot-laplace, joint, got magic",
+        ),
+        ({"delta": 0.1}, "--delta does not apply to the mechanism canonical-lipschitz"),
         ({"draws": 0}, "draws must be 1 or more, got 0"),
         ({"scores": [1.0, np.nan]}, "scores must be finite numbers"),
         ({"scores": [[1.0, 2.0]]}, "scores must be a one-dimensional array of numbers"),

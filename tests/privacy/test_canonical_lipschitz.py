@@ -9,9 +9,9 @@ import pytest
 
 from dpsel import top_k
 from dpsel.core.arrays import FloatArray, IntArray
-from dpsel.core.mechanisms import canonical_lipschitz, direct, lazy
+from dpsel.core.mechanisms import direct, lazy, lipschitz
 from dpsel.core.mechanisms.binomials import log_binomial, log_binomial_gap
-from dpsel.core.mechanisms.canonical_lipschitz import float_slack
+from dpsel.core.mechanisms.lipschitz import float_slack
 from dpsel.core.mechanisms.losses import LipschitzLosses
 from dpsel.core.mechanisms.ranking import Ranking
 from dpsel.core.mechanisms.sampler import Sampler
@@ -248,7 +248,7 @@ def test_the_mechanism_spends_less_than_epsilon_by_the_slack(
         seen.append(losses.epsilon_per_unit)
         return np.full(draws, losses.k - 1), np.full(draws, losses.k)
 
-    monkeypatch.setitem(canonical_lipschitz._CLASSES, Sampler.LAZY, spy)
+    monkeypatch.setitem(lipschitz.CLASSES, Sampler.LAZY, spy)
     top_k(np.arange(9.0), 3, 1.0, sensitivity=4.0)
     top_k(np.arange(9.0), 3, 1e-12)
     assert seen == [(1.0 - float_slack(9, 3)) / 4.0, 0.0]

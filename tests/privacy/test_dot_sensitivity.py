@@ -1,7 +1,5 @@
 """No row moves a `dot` score by more than the stated sensitivity, and one row attains it."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +11,7 @@ from dpsel.core.bounds import ONE, Bounds, Interval
 from dpsel.core.privacy import Neighbors, Unit
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.dot import DotScore
-from dpsel.core.scores.registry import SCORES
+from dpsel.core.scores.registry import SCORES, ScoreKind
 
 WIDTH = 3
 BOUNDS = Bounds.of([Interval(-1, 1), Interval(0, 10), Interval(-1e-3, 5e300)], Interval(-2, 1))
@@ -122,9 +120,9 @@ def test_sums_stay_exact_where_floats_alone_would_not() -> None:
     assert score.scores().values.tolist() == [rows * ONE * ONE + 1]
 
 
-@pytest.mark.parametrize("make", SCORES.values(), ids=SCORES)
-def test_a_score_without_rows_is_zero(make: Callable[..., DotScore]) -> None:
-    score = make(BOUNDS, Neighbors.ADD_REMOVE, Unit())
+@pytest.mark.parametrize("kind", SCORES.values(), ids=SCORES)
+def test_a_score_without_rows_is_zero(kind: ScoreKind) -> None:
+    score = kind.make(BOUNDS, Neighbors.ADD_REMOVE, Unit())
     assert score.scores().values.tolist() == [0] * WIDTH
 
 

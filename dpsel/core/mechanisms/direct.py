@@ -23,7 +23,7 @@ def direct_classes(
     """
     best_h = np.full(draws, losses.k - 1)
     best_t = np.full(draws, losses.k)
-    best = largest_noise(np.log(exponentials(rng, draws)))
+    best = largest_noise(np.log(exponentials(rng, draws))) + losses.top_gain
     heads = np.arange(losses.k)[:, None]
     width = max(1, _CLASSES_AT_ONCE // losses.k)
     for first in range(losses.k + 1, losses.d + 1, width):

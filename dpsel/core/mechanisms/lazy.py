@@ -72,7 +72,7 @@ def _lazy_classes(
     best_h = np.full(draws, losses.k - 1)
     best_t = np.full(draws, losses.k)
     # The top set is a class of its own, of one subset and no loss.
-    floor = largest_noise(np.log(exponentials(rng, draws)))
+    floor = largest_noise(np.log(exponentials(rng, draws))) + losses.top_gain
     nodes = _whole_rows(losses, draws, rng)
     while nodes.draw.size:
         noise = largest_noise(nodes.log_y)

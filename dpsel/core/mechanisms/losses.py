@@ -32,6 +32,8 @@ class LipschitzLosses:
     k: int
     gamma: float
     epsilon_per_unit: float
+    margin: bool = False
+    """Whether the top set also gains by its distance from the best score that it leaves out."""
 
     @property
     def d(self) -> int:
@@ -40,12 +42,25 @@ class LipschitzLosses:
 
     def __call__(self, h: IntArray, t: IntArray) -> FloatArray:
         """Return the losses of the classes (h, t), elementwise; they grow with t, fall with h."""
-        scale = min(0.5 * self.epsilon_per_unit, np.finfo(np.float64).max)
         with np.errstate(over="ignore"):
             head = _finite(self.ranking.values(h + 1) - self._middle)
             tail = _finite(self._middle - self.ranking.values(t))
-            loss = (self.gamma * tail + (1.0 - self.gamma) * head) * scale
+            loss = (self.gamma * tail + (1.0 - self.gamma) * head) * self._scale
         return np.minimum(loss, self.cap)
+
+    @cached_property
+    def top_gain(self) -> float:
+        """Return what the top set gains over a loss of 0, at most the cap."""
+        if not self.margin:
+            return 0.0
+        with np.errstate(over="ignore"):
+            gap = _finite(self._middle - self.ranking.values(np.array([self.k + 1])))
+            return float(min((1.0 - self.gamma) * gap[0] * self._scale, self.cap))
+
+    @property
+    def _scale(self) -> float:
+        """Return the weight of a score; finite, so that nothing is multiplied by infinity."""
+        return min(0.5 * self.epsilon_per_unit, float(np.finfo(np.float64).max))
 
     @cached_property
     def _middle(self) -> NumberArray:

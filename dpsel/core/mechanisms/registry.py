@@ -1,17 +1,47 @@
 """The mechanisms by name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from dpsel.core.arrays import IntArray
 from dpsel.core.errors import UsageError
 from dpsel.core.mechanisms.canonical_lipschitz import canonical_lipschitz
+from dpsel.core.mechanisms.joint import joint
+from dpsel.core.mechanisms.margin_lipschitz import margin_lipschitz
+from dpsel.core.mechanisms.oneshot_laplace import oneshot_laplace
+from dpsel.core.mechanisms.peeling import peeling
+from dpsel.core.mechanisms.permute_and_flip import permute_and_flip
+from dpsel.core.mechanisms.sampler import Sampler
 
-Mechanism = Callable[..., IntArray]
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A private selection, and the parameters it takes with what they are if not given."""
+
+    draw: Callable[..., IntArray]
+    """(scores, k, epsilon, rng, *, draws, and the parameters) -> rows of ascending indices."""
+    defaults: Mapping[str, Any]
+
+    def parameters(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all parameters, of which some were given, and are not None."""
+        asked = {key: value for key, value in given.items() if value is not None}
+        for key in asked:
+            if key not in self.defaults:
+                raise UsageError(f"--{key} does not apply to the mechanism {name}")
+        return {**self.defaults, **asked}
+
+
+_LIPSCHITZ = {"gamma": 0.5, "sampler": Sampler.LAZY}
 
 MECHANISMS: dict[str, Mechanism] = {
-    "canonical-lipschitz": canonical_lipschitz,
+    "canonical-lipschitz": Mechanism(canonical_lipschitz, _LIPSCHITZ),
+    "margin-lipschitz": Mechanism(margin_lipschitz, _LIPSCHITZ),
+    "peeling": Mechanism(peeling, {"delta": 0.0}),
+    "permute-and-flip": Mechanism(permute_and_flip, {}),
+    "oneshot-laplace": Mechanism(oneshot_laplace, {}),
+    "joint": Mechanism(joint, {}),
 }
-"""By name: (scores, k, epsilon, rng, *, draws, and the mechanism's parameters) -> indices."""
 
 
 def find_mechanism(name: str) -> Mechanism:

@@ -70,7 +70,7 @@ class Score(Protocol):
         ...
 
     def add(self, part: Any) -> None:
-        """Add a part to the total; the order does not matter."""
+        """Add a part to the total; parts come in the order of their blocks."""
         ...
 
     def scores(self) -> Scores:

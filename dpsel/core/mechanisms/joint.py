@@ -1,0 +1,129 @@
+"""The joint exponential mechanism: all k features at once, by the largest miss.
+
+A sequence s of k different features has the utility -miss(s), where miss(s) is the largest of
+x[j] - x_{s_j}: how far its j-th feature falls behind the j-th largest score [GJMR22]. For scores
+that may all move either way a miss moves by at most 2 between neighbors.
+
+Sampling is exact and needs no table of all d k misses. exp(-a miss(s)) is the chance that an
+exponential time of rate a is at least miss(s); so a time tau with a density proportional to
+exp(-a tau) m(tau), where m(tau) counts the sequences with a miss of at most tau, and then a uniform
+one of those, have the right law. m(tau) is the product of n_j(tau) - j + 1, where n_j(tau) features
+have a score of at least x[j] - tau. tau is drawn by rejection from steps on a grid that is
+refined until log m rises by at most 1 a step.
+"""
+
+import bisect
+import math
+
+import numpy as np
+
+from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.checks import check_epsilon, check_k
+from dpsel.core.mechanisms.noisy import rounding_cost, weighted_scores
+from dpsel.core.mechanisms.ranking import Ranking
+from dpsel.core.randomness import Randomness, exponentials, integers_below
+from dpsel.core.scores.base import Scores
+
+_FINEST = 2.0**-40
+
+
+def joint(scores: Scores, k: int, epsilon: float, rng: Randomness, *, draws: int = 1) -> IntArray:
+    """Select k features `draws` times: an array of `draws` rows of k ascending indices.
+
+    Privacy:
+        Domain: finite scores, at least k of them.
+        Neighbors: whatever the sensitivity of `scores` was stated for.
+        Sensitivity: L-infinity, at most `scores.sensitivity` (promised by the caller).
+        Guarantee: epsilon-DP for the sequence, and so for the set, for each draw: the exponential
+            mechanism with exp(-epsilon miss / (4 Delta)).
+        Assumes: an rng the adversary cannot predict. Rounding is paid for: see `rounding_cost`.
+        Tested by: tests/privacy/test_noisy_mechanisms.py
+
+    References:
+        [GJMR22] Gillenwater, Joseph, Munoz & Ribero (2022), "A joint exponential mechanism for
+            differentially private top-k".
+    """
+    d = len(scores)
+    check_k(k, d)
+    check_epsilon(epsilon)
+    if k == d:
+        return np.tile(np.arange(d), (draws, 1))
+    # Up to here times count: a larger miss is as good as any other, with a chance below exp(-128).
+    limit = k * math.log(d) + 128.0
+    effective = max(0.0, epsilon - rounding_cost(k + 64, limit))
+    misses = _Misses(weighted_scores(scores, k, 0.25 * effective, limit), k, limit)
+    rows = [misses.ranking.indices(misses._sequence(misses._draw(rng), rng)) for _ in range(draws)]
+    return np.sort(np.stack(rows), axis=1)
+
+
+class _Misses:
+    """Counts of sequences by their largest miss, for scores in units of the exponential time."""
+
+    def __init__(self, values: FloatArray, k: int, limit: float) -> None:
+        self.ranking = Ranking(values)
+        self._places = np.arange(k)
+        self._limit = limit
+        # Distances below the largest value, ascending.
+        self._below = values.max() - self.ranking.values(np.arange(1, len(values) + 1))
+        self._grid = self._refined()
+        self._log_counts = self.log_count(self._grid)
+
+    def counts(self, tau: FloatArray) -> IntArray:
+        """Return n_j(tau): how many features reach x[j] - tau. A row for each tau."""
+        reach = self._below[self._places][None, :] + tau[:, None]
+        found = np.searchsorted(self._below, reach, side="right")
+        # At the limit every sequence counts.
+        return np.where(tau[:, None] >= self._limit, len(self._below), found)
+
+    def log_count(self, tau: FloatArray) -> FloatArray:
+        """Return log m(tau)."""
+        found: FloatArray = np.log(self.counts(tau) - self._places).sum(axis=1)
+        return found
+
+    def _draw(self, rng: Randomness) -> float:
+        """Return a time with a density proportional to exp(-tau) m(tau)."""
+        left, right = self._grid[:-1], self._grid[1:]
+        # Steps of the upper bound m(right) exp(-tau), and the rest beyond the limit.
+        log_steps = np.append(
+            self._log_counts[1:] - left + np.log(-np.expm1(left - right)),
+            self._log_counts[-1] - self._limit,
+        )
+        while True:
+            step = int(np.argmax(log_steps - np.log(exponentials(rng, len(log_steps)))))
+            if step == len(left):
+                return self._limit
+            tau = left[step] + _truncated(rng, float(right[step] - left[step]))
+            accept = self.log_count(np.array([tau]))[0] - self._log_counts[step + 1]
+            if -exponentials(rng, 1)[0] < accept:
+                return float(tau)
+
+    def _sequence(self, tau: float, rng: Randomness) -> IntArray:
+        """Return the ranks of a uniform sequence with a miss of at most tau."""
+        room = self.counts(np.array([tau]))[0] - self._places
+        taken: list[int] = []
+        for pick in integers_below(rng, room).tolist():
+            # The pick-th of the ranks that are still free: step over the taken ones.
+            place = pick
+            for rank in taken:
+                if rank > place:
+                    break
+                place += 1
+            bisect.insort(taken, place)
+        return np.array(taken) + 1
+
+    def _refined(self) -> FloatArray:
+        """Return a grid from 0 to the limit on which log m rises slowly."""
+        grid = np.linspace(0.0, self._limit, 65)
+        while True:
+            rise = np.diff(self.log_count(grid))
+            steep = (rise > 1.0) & (np.diff(grid) > _FINEST * self._limit)
+            if not steep.any():
+                return grid
+            middles = 0.5 * (grid[:-1] + grid[1:])[steep]
+            grid = np.sort(np.concatenate([grid, middles]))
+
+
+def _truncated(rng: Randomness, width: float) -> float:
+    """Return an exponential draw, given that it is below `width`."""
+    share = -math.expm1(-width)
+    return -math.log1p(-share * -math.expm1(-float(exponentials(rng, 1)[0])))

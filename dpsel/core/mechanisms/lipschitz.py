@@ -1,0 +1,76 @@
+"""What the Lipschitz mechanisms share: one noisy comparison of all k-subsets, class by class."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dpsel.core.arrays import IntArray
+from dpsel.core.checks import check_epsilon, check_gamma, check_k
+from dpsel.core.mechanisms.direct import direct_classes
+from dpsel.core.mechanisms.lazy import lazy_classes
+from dpsel.core.mechanisms.losses import LipschitzLosses, log_subsets
+from dpsel.core.mechanisms.members import uniform_members
+from dpsel.core.mechanisms.ranking import Ranking
+from dpsel.core.mechanisms.sampler import Sampler
+from dpsel.core.randomness import Randomness
+from dpsel.core.scores.base import Scores
+
+CLASSES: dict[Sampler, Callable[[LipschitzLosses, int, Randomness], tuple[IntArray, IntArray]]] = {
+    Sampler.LAZY: lazy_classes,
+    Sampler.DIRECT: direct_classes,
+}
+
+# From here on one sort of everything beats looking up the winners of each draw.
+_MANY_DRAWS = 4
+_SMALL = 1 << 14
+
+
+def lipschitz_top_k(
+    scores: Scores,
+    k: int,
+    epsilon: float,
+    rng: Randomness,
+    *,
+    draws: int,
+    gamma: float,
+    sampler: Sampler,
+    margin: bool,
+) -> IntArray:
+    """Select k features `draws` times: rows of ascending indices.
+
+    Privacy:
+        Domain: finite scores, at least k of them.
+        Sensitivity: L-infinity, at most `scores.sensitivity` (promised by the caller).
+        Guarantee: epsilon-DP for each draw: see canonical_lipschitz and margin_lipschitz.
+        Assumes: an rng the adversary cannot predict.
+        Tested by: tests/privacy/test_canonical_lipschitz.py
+    """
+    d = len(scores)
+    check_k(k, d)
+    check_epsilon(epsilon)
+    check_gamma(gamma)
+    if k == d:
+        return np.tile(np.arange(d), (draws, 1))
+    ranking = Ranking(scores.values)
+    effective = max(0.0, epsilon - float_slack(d, k))
+    losses = LipschitzLosses(ranking, k, gamma, effective / scores.sensitivity, margin)
+    h, t = CLASSES[sampler](losses, draws, rng)
+    ranks = uniform_members(h, t, k, rng)
+    if draws >= _MANY_DRAWS or d <= _SMALL:
+        indices = ranking.indices(ranks)
+    else:
+        indices = np.stack([ranking.few_indices(row) for row in ranks])
+    return np.sort(indices, axis=1)
+
+
+def float_slack(d: int, k: int) -> float:
+    """Return how much of epsilon pays for rounding: 4 eta, where no value is off by more than eta.
+
+    A winner under rounding would win exactly if its noise were 2 eta larger, which changes its
+    chance by a factor of at most exp(2 eta), on either of two neighbors. Every number behind a
+    value is below log C(d, k) + 1024 in size, and 256 roundings are more than any value has.
+    With nothing of epsilon left, the scores have no weight at all, and nothing is lost.
+    docs/privacy.md has the argument in full.
+    """
+    eta = 256 * 2.0**-52 * (log_subsets(d, k) + 1024.0)
+    return 4.0 * eta

@@ -1,0 +1,43 @@
+"""What the mechanisms share that add noise to every score."""
+
+import math
+
+import numpy as np
+
+from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.scores.base import Scores
+
+
+def weighted_scores(scores: Scores, k: int, epsilon_per_unit: float, limit: float) -> FloatArray:
+    """Return epsilon_per_unit times the scores' distance from the k-th, cut off at `limit`.
+
+    The k-th largest score moves by no more than any score, and the larger or smaller of two numbers
+    that move by at most 1 does so too: cutting off keeps the sensitivity, and the numbers small,
+    whatever the scores. The limit is so large that what is cut off hardly ever matters.
+    """
+    values = scores.values
+    kth = np.partition(values, len(values) - k)[len(values) - k]
+    largest = float(np.finfo(np.float64).max)
+    with np.errstate(over="ignore"):
+        moved: FloatArray = np.clip((values - kth).astype(np.float64), -largest, largest)
+        moved *= min(epsilon_per_unit / scores.sensitivity, largest)
+    return np.clip(moved, -limit, limit, out=moved)
+
+
+def single_limit(d: int) -> float:
+    """Return the limit for a comparison of d values: beyond it a chance is below exp(-128)."""
+    return math.log(d) + 128.0
+
+
+def rounding_cost(comparisons: int, limit: float) -> float:
+    """Return how much of epsilon pays for rounding in so many noisy comparisons.
+
+    A value has fewer than 16 roundings of numbers below limit + 1024. By the argument of
+    docs/privacy.md, section 7, each comparison costs 4 times their sum.
+    """
+    return 4.0 * comparisons * 16 * 2.0**-52 * (limit + 1024.0)
+
+
+def largest_k(values: FloatArray, k: int) -> IntArray:
+    """Return the indices of the k largest values, ascending."""
+    return np.sort(np.argpartition(values, len(values) - k)[len(values) - k :])

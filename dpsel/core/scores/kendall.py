@@ -1,0 +1,239 @@
+"""The score `kendall`: |S| / (n - 1), where S counts agreeing less disagreeing pairs of rows."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from dpsel.core.arrays import BoolArray, FloatArray, IntArray, NumberArray
+from dpsel.core.blocks import Block
+from dpsel.core.bounds import Bounds
+from dpsel.core.errors import InputError
+from dpsel.core.privacy import MOST_ROWS, Neighbors, Unit
+from dpsel.core.scores.base import Outside, Scores
+
+UNIT = 1 << 32
+"""The integer that stands for a score of 1."""
+
+# Cells that one thread works on at once, and all threads: some 85 bytes each, 180 MB in all.
+# More only where a single feature has more rows.
+_CELLS_AT_ONCE = 1 << 17
+_CELLS_IN_ALL = 1 << 21
+# A sort key holds a number below 2^31 above the bits of another.
+_BITS = 32
+
+
+class KendallScore:
+    """Keeps all blocks, and compares all pairs of rows at the end.
+
+    S = sum over pairs i < j of sign(x_i - x_j) sign(y_i - y_j). Ties count 0, and so does a pair
+    with a missing value, whose row still counts in n. Infinities are ordinary extreme values.
+    The score T = |S| / (n - 1) is 0 where n <= 1. Always |S| <= n (n - 1) / 2.
+
+    Add-remove: a further row makes S' with |S' - S| <= n and T' = |S'| / n. For n >= 2,
+    T' - T <= (|S| + n) / n - |S| / (n - 1) <= 1, and
+    T - T' <= |S| / (n - 1) - (|S| - n) / n = 1 + |S| / (n (n - 1)) <= 3/2.
+    For n <= 1, T = 0 and T' <= 1. Attained: n >= 3 agreeing rows, and one at odds with them all.
+
+    Replace-one: n - 1 pairs change, each by at most 2, so |S' - S| <= 2 (n - 1) and T moves by at
+    most 2. Attained: n >= 4 agreeing rows, of which one comes to be at odds with all others.
+
+    Rounding: a score is T rounded down to a multiple of 2^-32. Sensitivities are whole multiples
+    s of that, and u <= v + s implies floor(u) <= floor(v) + s: they stay as they are.
+
+    Blocks: for one feature, blocks must be added in the order of the table's rows, as
+    `reduce_pieces` does; where the rows and features are cut does not matter. The scores
+    depend on the rows, not on their order.
+
+    Privacy:
+        Domain: any floats, at most 2^31 - 1 rows.
+        Neighbors: one row, or all kept rows of one person, at most `unit.rows` of them.
+        Sensitivity: 3/2 a row under add-remove, 2 under replace-one, exactly.
+        Guarantee: none; the result is private input for a mechanism.
+        Tested by: tests/privacy/test_kendall_sensitivity.py, tests/core/test_kendall.py
+    """
+
+    needs_bounds = False
+
+    def __init__(
+        self, bounds: Bounds, neighbors: Neighbors, unit: Unit, *, threads: int | None = None
+    ) -> None:
+        """Score raw values: `bounds` only tell how many features there are."""
+        halves = 4 if neighbors is Neighbors.REPLACE_ONE else 3
+        self._sensitivity = halves * UNIT // 2 * unit.rows
+        self._threads = threads or _cores()
+        self._blocks: list[tuple[int, Block]] = []
+        self._rows_of = np.zeros(len(bounds.lower), dtype=np.int64)
+        self._targets: list[FloatArray] = []
+        self._rows = 0
+        self.outside = Outside()
+
+    def part(self, block: Block) -> Block:
+        """Return the block itself: pairs need all rows."""
+        return block
+
+    def add(self, part: Block) -> None:
+        """Keep a block: the next rows of its features."""
+        rows, columns = part.X.shape
+        rows_of = self._rows_of[part.first_feature : part.first_feature + columns]
+        if len(set(rows_of.tolist())) > 1:
+            raise ValueError("blocks were not added in the order of the rows")
+        if columns:
+            self._blocks.append((int(rows_of[0]), part))
+            rows_of += rows
+        if part.first_feature == 0:
+            self._targets.append(part.y)
+            self._rows += rows
+        if self._rows > MOST_ROWS:
+            raise InputError(f"a table may have at most {MOST_ROWS} rows")
+
+    def scores(self) -> Scores:
+        """Return the scores of all blocks added, in units of 2^-32, rounded down."""
+        if (self._rows_of != self._rows).any():
+            raise ValueError("some features have fewer rows than others")
+        pairs = np.abs(self._pair_sums())
+        # In two steps, so that nothing leaves 64 bits: the rest is below n - 1 < 2^31.
+        whole, rest = np.divmod(pairs, max(1, self._rows - 1))
+        values = whole * UNIT + rest * UNIT // max(1, self._rows - 1)
+        return Scores(values, float(self._sensitivity))
+
+    def _pair_sums(self) -> IntArray:
+        """Return S for every feature, from groups of features in threads."""
+        features = len(self._rows_of)
+        y = np.concatenate([np.zeros(0), *self._targets])
+        rows = np.argsort(y, kind="stable")[: np.count_nonzero(~np.isnan(y))]
+        if len(rows) < 2:
+            return np.zeros(features, dtype=np.int64)
+        classes = _runs(y[rows][np.newaxis])[0]
+        padded = _padded(len(rows))
+        threads = max(1, min(self._threads, _CELLS_IN_ALL // padded))
+        width = max(1, min(_CELLS_AT_ONCE, _CELLS_IN_ALL // threads) // padded)
+
+        def work(first: int) -> IntArray:
+            return pair_sums(self._columns(first, min(first + width, features))[:, rows], classes)
+
+        with ThreadPoolExecutor(threads) as pool:
+            found = list(pool.map(work, range(0, features, width)))
+        return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+
+    def _columns(self, first: int, last: int) -> FloatArray:
+        """Return the features from `first` to before `last`, one a row."""
+        columns = np.empty((last - first, self._rows))
+        for row, block in self._blocks:
+            left = max(first, block.first_feature)
+            right = min(last, block.first_feature + block.X.shape[1])
+            if left < right:
+                own = slice(left - block.first_feature, right - block.first_feature)
+                rows = slice(row, row + len(block.X))
+                columns[left - first : right - first, rows] = block.X[:, own].T
+        return columns
+
+
+def pair_sums(columns: FloatArray, classes: IntArray) -> IntArray:
+    """Return S for every row of `columns`, a feature; NaN is missing.
+
+    `classes` stand for the target: whole numbers from 0 on, rising, equal where the target is.
+    Kendall's count: S = pairs - tied in x - tied in y + tied in both - 2 disagreeing pairs.
+
+    Privacy:
+        Domain: any floats, below 2^31 rows.
+        Guarantee: none; the result is private input for a score.
+        Tested by: tests/core/test_kendall.py
+    """
+    rows = columns.shape[1]
+    missing = np.isnan(columns)
+    # numpy sorts much faster without NaN. Missing values come to stand last in the next sort.
+    x = np.where(missing, np.inf, columns)
+    order = np.argsort(x, axis=1)
+    runs = _runs(_at(x, order))
+    runs[_at(missing, order)] = rows
+    # By x, and by y among equal x, since the columns come by y.
+    runs, order = _sorted_by(runs, order)
+    missing = runs == rows
+    x_runs = np.where(missing, np.arange(rows), runs)
+    # By y, and by the place so far among equal y: only disagreeing pairs are out of order.
+    runs = classes[order]
+    runs[missing] = rows
+    runs, places = _sorted_by(runs, np.arange(rows))
+    y_runs = _runs(runs, missing)
+    both = _runs((y_runs << _BITS) + _at(x_runs, places), missing)
+    present = rows - np.count_nonzero(missing, axis=1)
+    untied = present * (present - 1) // 2 - _tied_pairs(x_runs) - _tied_pairs(y_runs)
+    return np.asarray(untied + _tied_pairs(both) - 2 * inversions(places))
+
+
+def inversions(permutations: IntArray) -> IntArray:
+    """Return for every row, a permutation from 0 on, how many pairs are out of order.
+
+    A pair is out of order at the highest bit in which its numbers differ: there the 1 comes
+    before the 0. So take bit by bit, and move the zeros before the ones, keeping their order.
+    Then numbers with the same higher bits always stand together, in blocks of a known size, half
+    of them zeros; a zero has as many ones before it as it has to move within its block.
+
+    Privacy:
+        Domain: permutations of less than 2^31 numbers.
+        Guarantee: none; the result is private input for a score.
+        Tested by: tests/core/test_kendall.py
+    """
+    count, length = permutations.shape
+    size = _padded(length)
+    # What fills up to a power of 2 is in order.
+    filled = np.tile(np.arange(size, dtype=np.int32), (count, 1))
+    filled[:, :length] = permutations
+    values = filled.reshape(-1)
+    found = np.zeros(count, dtype=np.int64)
+    block = size
+    while block > 1:
+        half = block // 2
+        ones = (values & np.int32(half)) != 0
+        zero_places, one_places = np.flatnonzero(~ones), np.flatnonzero(ones)
+        values = np.concatenate([values.take(zero_places), values.take(one_places)])
+        zero_places &= block - 1
+        # For each value of the higher bits, the blocks of all permutations are neighbors.
+        found += zero_places.reshape(-1, count, half).sum(axis=(0, 2))
+        found -= size // block * (half * (half - 1) // 2)
+        block = half
+    return found
+
+
+def _sorted_by(major: IntArray, minor: IntArray) -> tuple[IntArray, IntArray]:
+    """Return both, each row sorted by the first and then the second; all are below 2^31."""
+    keys = major << _BITS
+    keys += minor
+    keys.sort(axis=1)
+    return keys >> _BITS, keys & ((1 << _BITS) - 1)
+
+
+def _at(values: NumberArray, places: IntArray) -> NumberArray:
+    """Return from each row of `values` what is at the places in the same row of `places`."""
+    before = np.arange(len(values))[:, np.newaxis] * values.shape[1]
+    return np.asarray(values.reshape(-1).take(places + before))
+
+
+def _runs(sorted_values: NumberArray, apart: BoolArray | None = None) -> IntArray:
+    """Return for every place where its run of equal values begins; where `apart`, a new one."""
+    begins = np.ones(sorted_values.shape, dtype=np.bool_)
+    np.not_equal(sorted_values[:, 1:], sorted_values[:, :-1], out=begins[:, 1:])
+    if apart is not None:
+        begins |= apart
+    places = begins * np.arange(sorted_values.shape[1])
+    np.maximum.accumulate(places, axis=1, out=places)
+    return places
+
+
+def _tied_pairs(runs: IntArray) -> IntArray:
+    """Return how many pairs are in one run: every place counts those before it in its run."""
+    size = runs.shape[1]
+    return np.asarray(size * (size - 1) // 2 - runs.sum(axis=1))
+
+
+def _padded(rows: int) -> int:
+    """Return the least power of 2 that is not below `rows`, itself at least 1."""
+    return 1 << (rows - 1).bit_length()
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

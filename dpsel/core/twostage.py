@@ -1,0 +1,249 @@
+"""The two-stage method of Kifer et al.: blocks of rows vote for features, and votes are scores.
+
+Each block of rows fits a LASSO of its own and votes for its k largest coefficients. A row is in
+one block, so the votes have a small sensitivity, and any private top-k can choose among them.
+
+References:
+    [KST12] Kifer, Smith & Thakurta, COLT 2012.
+"""
+
+import math
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any
+
+import numpy as np
+
+from dpsel.core.arrays import FloatArray, IntArray, NumberArray
+from dpsel.core.checks import check_at_least, check_k
+from dpsel.core.errors import UsageError
+from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.randomness import Randomness, integers_below
+from dpsel.core.scores.base import Scores
+
+PENALTY = 0.1
+"""The weight of the L1 norm in the paper's experiments."""
+
+Progress = Callable[[float], None]
+
+
+def _silent(share: float) -> None:
+    """Show no progress."""
+
+
+def random_partition(rows: int, blocks: int, rng: Randomness) -> IntArray:
+    """Return a block for every row: a uniformly random partition into blocks of equal size.
+
+    Rows are sorted by fresh random words and dealt out in turn, so sizes differ by at most one. If
+    two words are equal, all are drawn again: the order is exactly uniform.
+
+    Privacy:
+        Domain: the number of rows, which must be public.
+        Neighbors: replace-one, with a row as the unit; under add-remove sizes would shift.
+        Guarantee: none; the partition is private input for the votes, and reads no cell.
+        Assumes: an rng the adversary cannot predict.
+        Tested by: tests/core/test_twostage.py
+    """
+    check_at_least(1, blocks, "blocks")
+    order = np.argsort(words := rng.words(rows))
+    while (words[order[1:]] == words[order[:-1]]).any():
+        order = np.argsort(words := rng.words(rows))
+    block_of_row = np.empty(rows, dtype=np.int64)
+    block_of_row[order] = np.arange(rows) % blocks
+    return block_of_row
+
+
+def independent_blocks(rows: int, blocks: int, rng: Randomness) -> IntArray:
+    """Return a block for every row, each drawn uniformly and without regard to the others.
+
+    Privacy:
+        Domain: any number of rows; only the number of blocks is public.
+        Neighbors: any; a row that is there or not leaves the law of the other draws as it is.
+        Guarantee: none; the blocks are private input for the votes, and read no cell.
+        Assumes: an rng the adversary cannot predict.
+        Tested by: tests/core/test_twostage.py
+    """
+    check_at_least(1, blocks, "blocks")
+    return integers_below(rng, np.full(rows, blocks, dtype=np.int64))
+
+
+def contiguous_blocks(rows: int, blocks: int) -> IntArray:
+    """Return a block for every row, in the order of the table; sizes differ by at most one.
+
+    This is how the paper's experiment cuts a table. It is not for real use: tables are often
+    sorted, and a row that is added or removed shifts every block after it.
+    """
+    check_at_least(1, blocks, "blocks")
+    return np.arange(rows, dtype=np.int64) * blocks // max(1, rows)
+
+
+def block_votes(
+    X: FloatArray,
+    y: FloatArray,
+    block_of_row: IntArray,
+    blocks: int,
+    k: int,
+    *,
+    penalty: float = PENALTY,
+    threads: int = 1,
+    progress: Progress = _silent,
+) -> IntArray:
+    """Return how many blocks vote for each feature.
+
+    A block votes for the k largest |coefficients| of its LASSO (see `lasso_coefficients`), or for
+    fewer if fewer are not 0; the smaller index wins a tie. A block without rows has no vote.
+
+    Privacy:
+        Domain: floats within [-1, 1]; whatever they are, no block fails and no warning shows.
+        Neighbors: tables in which the rows of all blocks but one agree, order included.
+        Sensitivity: 1 in each feature, as a block's vote depends on that block's rows alone.
+        Guarantee: none; the result is private input for a mechanism.
+        Assumes: a solver that finds the same coefficients for the same rows again.
+        Tested by: tests/privacy/test_twostage_sensitivity.py
+
+    Args:
+        X: One row a row of the table, one column a feature.
+        y: The target.
+        block_of_row: The block of every row, 0 to `blocks` - 1.
+        blocks: How many blocks there are; a public number.
+        k: How many features a block votes for.
+        penalty: The weight of the L1 norm.
+        threads: How many blocks are fitted at a time.
+        progress: Called after every block with the share of blocks that are done.
+    """
+    check_k(k, X.shape[1])
+    check_at_least(1, blocks, "blocks")
+    check_at_least(1, threads, "threads")
+    lasso = _lasso(penalty)
+    from threadpoolctl import threadpool_limits
+
+    # Stable: a block's rows keep the order of the table, whatever is in the other blocks.
+    order = np.argsort(block_of_row, kind="stable")
+    ends = np.searchsorted(block_of_row[order], np.arange(1, blocks))
+
+    def voted(rows: IntArray) -> IntArray:
+        # A copy in the solver's order of cells: it may be centred in place.
+        return _largest(_fitted(lasso, np.asfortranarray(X[rows]), y[rows]), k)
+
+    votes = np.zeros(X.shape[1], dtype=np.int64)
+    # Filters of warnings and BLAS's own threads, which only wait for each other in blocks so small,
+    # belong to the whole process: set here, not in the threads.
+    with warnings.catch_warnings(), threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
+        warnings.simplefilter("ignore")
+        try:
+            pending = [pool.submit(voted, rows) for rows in np.split(order, ends)]
+            for done, vote in enumerate(as_completed(pending), start=1):
+                votes[vote.result()] += 1
+                progress(done / blocks)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return votes
+
+
+def two_stage_scores(
+    X: FloatArray,
+    y: FloatArray,
+    k: int,
+    *,
+    blocks: int,
+    neighbors: Neighbors,
+    unit: Unit,
+    rng: Randomness,
+    contiguous: bool = False,
+    penalty: float = PENALTY,
+    threads: int = 1,
+    progress: Progress = _silent,
+) -> Scores:
+    """Return the votes of random blocks as scores: the first stage of [KST12].
+
+    Why one row moves a feature's votes by at most 1: run both neighbors with the same randomness
+    for the blocks. Under replace-one the partition depends on the public number of rows only, so
+    the row is in the same block of both tables. Under add-remove every row draws its own block;
+    give the rows that both tables have the same draws, which changes the law of neither table.
+    Either way all other blocks have the same rows in the same order, and the same vote; the block
+    that differs casts 0 or 1 votes for a feature. A mechanism thus has its guarantee for each
+    outcome of the shared draws, and on average over them.
+
+    A person changes at most one block a row. Who replaces a person may have fewer rows or more, so
+    for persons every row draws its own block under both relations: the first old and new rows share
+    a draw, and so on; rows without a partner have their own.
+
+    Privacy:
+        Domain: floats within [-1, 1], bounded row by row.
+        Neighbors: `neighbors`, for one row or for a person of at most `unit.rows` rows.
+        Sensitivity: L-infinity, at most `unit.rows`, for any fixed draw of the blocks.
+        Guarantee: none; the result is private input for one mechanism. The blocks are not
+            released: draw new ones for every selection.
+        Assumes: an rng the adversary cannot predict; a solver as in `block_votes`.
+        Tested by: tests/privacy/test_twostage_sensitivity.py
+
+    Args: those of `block_votes`, and
+        blocks: A public number; under add-remove not one made from the number of rows.
+        neighbors: Which tables are neighbors.
+        unit: Whom the guarantee protects.
+        rng: Draws the blocks.
+        contiguous: Cut the table in its order instead; for replace-one and single rows only.
+    """
+    # Only here is the number of rows the same in both neighbors.
+    fixed_rows = neighbors is Neighbors.REPLACE_ONE and unit == Unit()
+    if contiguous and not fixed_rows:
+        raise UsageError("contiguous blocks need replace-one neighbors and rows as the unit")
+    if contiguous:
+        block_of_row = contiguous_blocks(len(y), blocks)
+    else:
+        draw = random_partition if fixed_rows else independent_blocks
+        block_of_row = draw(len(y), blocks, rng)
+    votes = block_votes(
+        X, y, block_of_row, blocks, k, penalty=penalty, threads=threads, progress=progress
+    )
+    return Scores(votes, float(unit.rows))
+
+
+def lasso_coefficients(X: FloatArray, y: FloatArray, penalty: float = PENALTY) -> FloatArray:
+    """Return the coefficients of one LASSO on all rows. Not private.
+
+    They minimise |y - a - X w|^2 / (2 rows) + penalty |w|_1. The intercept a is fitted and has no
+    penalty; columns are centred for that, and not scaled. Otherwise scikit-learn's defaults: cyclic
+    descent, tolerance 1e-4, at most 1000 rounds, no complaint if those do not suffice.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _fitted(_lasso(penalty), np.array(X, dtype=np.float64, order="F"), y)
+
+
+def exact_top_k(values: NumberArray, k: int) -> IntArray:
+    """Return the ascending indices of the k largest values, ties to the smaller. Not private."""
+    check_k(k, len(values))
+    # Stable and ascending on the reversed values: among equals the smaller index comes last.
+    best = len(values) - 1 - np.argsort(values[::-1], kind="stable")[-k:]
+    return np.sort(best).astype(np.int64, copy=False)
+
+
+def _lasso(penalty: float) -> Callable[[], Any]:
+    """Return a maker of LASSOs for centred rows."""
+    if not (math.isfinite(penalty) and penalty > 0):
+        raise UsageError(f"penalty must be a positive, finite number, got {penalty:g}")
+    try:
+        from sklearn.linear_model import Lasso
+    except ImportError:
+        raise UsageError("the method needs scikit-learn: pip install 'dpsel[baseline]'") from None
+    return lambda: Lasso(alpha=penalty, fit_intercept=False, copy_X=False)
+
+
+def _fitted(lasso: Callable[[], Any], X: FloatArray, y: FloatArray) -> FloatArray:
+    """Return the coefficients for these rows; all 0 if there are none. Changes `X`."""
+    if len(y) == 0:
+        return np.zeros(X.shape[1])
+    # As scikit-learn does for an intercept, but without finding its value, which takes longer.
+    X -= X.mean(axis=0)
+    return np.asarray(lasso().fit(X, y - y.mean()).coef_, dtype=np.float64)
+
+
+def _largest(coefficients: FloatArray, k: int) -> IntArray:
+    """Return the indices of the k largest |coefficients| that are not 0, or of all of them."""
+    used = np.flatnonzero(coefficients)
+    if used.size <= k:
+        return used
+    return used[exact_top_k(np.abs(coefficients[used]), k)]

@@ -1,0 +1,186 @@
+"""Peeling, permute-and-flip, one-shot Laplace and joint: exact laws, and losses within epsilon."""
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpsel.core.errors import UsageError
+from dpsel.core.mechanisms.joint import joint
+from dpsel.core.mechanisms.oneshot_laplace import oneshot_laplace
+from dpsel.core.mechanisms.peeling import peeling, round_epsilon
+from dpsel.core.mechanisms.permute_and_flip import permute_and_flip
+from dpsel.core.randomness import make_randomness
+from dpsel.core.scores.base import Scores
+from tests.chi_square import ALPHA, p_value
+from tests.exact_law import Subset, flip_law, loss
+
+DRAWS = 6_000
+X = (9.0, 1.0, 4.5, 7.0, 3.0, 0.0)
+TIED = (5.0, 5.0, 2.0, 2.0, 0.0, 5.0)
+
+
+def sets_of(law: dict[Subset, float]) -> dict[Subset, float]:
+    """Return the law of sets from that of sequences."""
+    found: dict[Subset, float] = {}
+    for sequence, chance in law.items():
+        key = tuple(sorted(sequence))
+        found[key] = found.get(key, 0.0) + chance
+    return found
+
+
+def rounds_law(
+    x: Sequence[float], k: int, one_round: Callable[[list[float]], list[float]]
+) -> dict[Subset, float]:
+    """Return the law of k rounds without replacement."""
+    law: dict[Subset, float] = {(): 1.0}
+    for _ in range(k):
+        following: dict[Subset, float] = {}
+        for chosen, chance in law.items():
+            left = [i for i in range(len(x)) if i not in chosen]
+            for i, here in zip(left, one_round([x[i] for i in left]), strict=True):
+                following[(*chosen, i)] = chance * here
+        law = following
+    return sets_of(law)
+
+
+def peeling_law(x: Sequence[float], k: int, epsilon: float) -> dict[Subset, float]:
+    def softmax(values: list[float]) -> list[float]:
+        weights = [math.exp(0.5 * epsilon / k * value) for value in values]
+        return [weight / sum(weights) for weight in weights]
+
+    return rounds_law(x, k, softmax)
+
+
+def permute_and_flip_law(x: Sequence[float], k: int, epsilon: float) -> dict[Subset, float]:
+    def flip(values: list[float]) -> list[float]:
+        chances = flip_law(0.5 * epsilon / k * np.array(values), np.ones(len(values)))
+        return [float(chance) for chance in chances]
+
+    return rounds_law(x, k, flip)
+
+
+def laplace_law(x: Sequence[float], k: int, epsilon: float) -> dict[Subset, float]:
+    """Integrate over the smallest selected value, piece by piece between the scores."""
+    v = np.array(x) * epsilon / (2 * k)
+    nodes, weights = np.polynomial.legendre.leggauss(80)
+    borders = np.unique(np.concatenate([v, v.min() - np.arange(1, 61), v.max() + np.arange(1, 61)]))
+    t = np.concatenate([(a + b) / 2 + (b - a) / 2 * nodes for a, b in itertools.pairwise(borders)])
+    w = np.concatenate([(b - a) / 2 * weights for a, b in itertools.pairwise(borders)])
+    z = t[None, :] - v[:, None]
+    density = 0.5 * np.exp(-np.abs(z))
+    below = np.where(z < 0, density, 1 - density)
+    law = {}
+    for subset in itertools.combinations(range(len(x)), k):
+        others = [i for i in range(len(x)) if i not in subset]
+        rest = below[others].prod(axis=0)
+        total = np.zeros_like(t)
+        for i in subset:
+            total += density[i] * (1 - below[[j for j in subset if j != i]]).prod(axis=0)
+        law[subset] = float((total * rest) @ w)
+    return law
+
+
+def joint_law(x: Sequence[float], k: int, epsilon: float) -> dict[Subset, float]:
+    ordered = sorted(x, reverse=True)
+    weights = {
+        sequence: math.exp(-0.25 * epsilon * max(ordered[j] - x[i] for j, i in enumerate(sequence)))
+        for sequence in itertools.permutations(range(len(x)), k)
+    }
+    total = sum(weights.values())
+    return sets_of({sequence: weight / total for sequence, weight in weights.items()})
+
+
+MECHANISMS: dict[str, tuple[Callable[..., Any], Callable[..., dict[Subset, float]]]] = {
+    "peeling": (peeling, peeling_law),
+    "permute-and-flip": (permute_and_flip, permute_and_flip_law),
+    "oneshot-laplace": (oneshot_laplace, laplace_law),
+    "joint": (joint, joint_law),
+}
+
+
+def drawn(
+    name: str, x: Sequence[float], k: int, epsilon: float, scale: float = 1.0
+) -> Counter[Subset]:
+    scores = Scores(np.array(x) * scale, scale)
+    rows = MECHANISMS[name][0](scores, k, epsilon, make_randomness(5), draws=DRAWS)
+    return Counter(map(tuple, rows.tolist()))
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("x", [X, TIED], ids=["spread", "tied"])
+@pytest.mark.parametrize(("k", "epsilon"), [(1, 1.0), (2, 2.0), (3, 3.0), (5, 1.0)])
+def test_draws_follow_the_exact_law(
+    name: str, x: tuple[float, ...], k: int, epsilon: float
+) -> None:
+    law = MECHANISMS[name][1](x, k, epsilon)
+    assert math.isclose(sum(law.values()), 1.0, abs_tol=1e-9)
+    assert p_value(drawn(name, x, k, epsilon), law) > ALPHA
+    assert p_value(drawn(name, x, k, epsilon, scale=2.0**32), law) > ALPHA
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("wrong", [1.0, 1.5, 2.5, 4.0])
+def test_the_check_notices_a_wrong_epsilon(name: str, wrong: float) -> None:
+    assert p_value(drawn(name, X, 2, 2.0), MECHANISMS[name][1](X, 2, wrong)) < ALPHA
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_loss_stays_within_epsilon_over_neighbors(name: str) -> None:
+    rng = np.random.default_rng(3)
+    worst = 0.0
+    for _ in range(60):
+        d = int(rng.integers(2, 6))
+        k = int(rng.integers(1, d))
+        epsilon = float(rng.choice([0.2, 1.0, 3.0]))
+        x = rng.uniform(0, rng.choice([1.0, 6.0]), d)
+        y = x + rng.choice([-1.0, 1.0], d)
+        law = MECHANISMS[name][1]
+        found = loss(law(x.tolist(), k, epsilon), law(y.tolist(), k, epsilon)) / epsilon
+        worst = max(worst, found)
+    assert 0.3 < worst <= 1 + 1e-6
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_large_tables_and_extreme_scores_work(name: str) -> None:
+    mechanism = MECHANISMS[name][0]
+    x = np.random.default_rng(0).permutation(20_000).astype(float)
+    expected = np.sort(np.argsort(x)[-50:])
+    found = mechanism(Scores(x, 1.0), 50, 1e6, make_randomness(1))
+    assert np.array_equal(found[0], expected)
+    wild = Scores(np.array([1.7e308, -1.7e308, 0.0, 5e-324, 1.0]), 1e-9)
+    for epsilon in (1e-300, 1.0, 1e300):
+        assert mechanism(wild, 2, epsilon, make_randomness(2), draws=3).shape == (3, 2)
+    # One far ahead must not hide the order of the others.
+    ahead = Scores(np.array([1e15, 100.0, 0.0, 90.0]), 1.0)
+    for row in mechanism(ahead, 2, 60.0, make_randomness(3), draws=20):
+        assert row.tolist() == [0, 1] or row.tolist() == [0, 3]
+    assert mechanism(wild, 5, 1.0, make_randomness(2)).tolist() == [[0, 1, 2, 3, 4]]
+
+
+def test_a_delta_buys_a_larger_epsilon_for_each_round() -> None:
+    assert round_epsilon(1.0, 100, 0.0) == 0.01
+    each = round_epsilon(1.0, 100, 1e-6)
+    assert each > 0.03
+    rho = 100 * each**2 / 8
+    assert rho + 2 * math.sqrt(rho * math.log(1e6)) == pytest.approx(1.0)
+    # For a single round pure composition is better, and stays.
+    assert round_epsilon(1.0, 1, 1e-6) == 1.0
+
+
+def test_a_delta_changes_the_law_to_that_of_the_rounds() -> None:
+    rows = peeling(Scores(np.array(X), 1.0), 3, 0.5, make_randomness(8), draws=DRAWS, delta=0.1)
+    each = round_epsilon(0.5, 3, 0.1)
+    assert each > 0.5 / 3
+    observed: Counter[Subset] = Counter(map(tuple, rows.tolist()))
+    assert p_value(observed, peeling_law(X, 3, 3 * each)) > ALPHA
+
+
+def test_a_delta_that_promises_nothing_is_refused() -> None:
+    for delta in (-0.1, 1.0, math.nan):
+        with pytest.raises(UsageError, match="delta must be 0 or more and below 1"):
+            peeling(Scores(np.array(X), 1.0), 1, 1.0, make_randomness(1), delta=delta)
