@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "dpsel"
-MIDDLE = {"dpsel.api", "dpsel.plan", "dpsel.preprocess_plan", "dpsel.preprocessing", "dpsel.run"}
+MIDDLE = {
+    "dpsel.api",
+    "dpsel.baseline",
+    "dpsel.plan",
+    "dpsel.preprocess_plan",
+    "dpsel.preprocessing",
+    "dpsel.run",
+}
 ALLOWED_INSIDE = {
     "core": {"core"},
     "io": {"core", "io"},

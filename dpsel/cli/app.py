@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from dpsel import __version__
+from dpsel.cli.baseline import baseline
 from dpsel.cli.preprocess import preprocess
 from dpsel.cli.render import say
 from dpsel.cli.select import select
@@ -55,7 +56,7 @@ def _unwrapped(docstring: str | None) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in (docstring or "").split("\n\n"))
 
 
-for command in (select, preprocess):
+for command in (select, preprocess, baseline):
     app.command(help=_unwrapped(command.__doc__))(command)
 
 

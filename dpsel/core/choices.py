@@ -1,4 +1,4 @@
-"""Choices of preprocessing, by name."""
+"""Choices of preprocessing and of baselines, by name."""
 
 from enum import StrEnum
 
@@ -37,3 +37,12 @@ class Missing(StrEnum):
 
     MEAN = "mean"
     MEDIAN = "median"
+
+
+class Method(StrEnum):
+    """What private selection is compared with."""
+
+    TWO_STAGE = "two-stage"
+    SIS = "sis"
+    LASSO = "lasso"
+    DPKENDALL = "dpkendall"

@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dpsel.core.arrays import IntArray
 from dpsel.core.mechanisms.registry import find_mechanism
 from dpsel.core.privacy import Guarantee
 from dpsel.core.randomness import Randomness
 from dpsel.core.scores.base import Scores
 
 SCHEMA_ID = "dpsel.selection/1"
+SEEDED = "drawn with a fixed seed, for tests only"
 
 
 @dataclass(frozen=True)
@@ -69,17 +71,41 @@ def select_from_scores(
         Tested by: tests/privacy/test_canonical_lipschitz.py
     """
     drawn = find_mechanism(mechanism).draw(scores, k, guarantee.epsilon, rng, **parameters)
-    indices = tuple(int(index) for index in drawn[0])
+    return selection_of(
+        drawn[0],
+        names,
+        score=score,
+        mechanism=mechanism,
+        parameters=parameters,
+        guarantee=guarantee if rng.private else None,
+        because=None if rng.private else SEEDED,
+        version=version,
+    )
+
+
+def selection_of(
+    indices: IntArray,
+    names: Sequence[str],
+    *,
+    score: str,
+    mechanism: str,
+    parameters: Mapping[str, Any],
+    guarantee: Guarantee | None,
+    because: str | None,
+    version: str,
+) -> Selection:
+    """Return the record of selected indices, with their guarantee or why there is none."""
+    selected = tuple(int(index) for index in indices)
     return Selection(
-        selected_indices=indices,
-        selected_features=tuple(names[index] for index in indices),
-        k=k,
+        selected_indices=selected,
+        selected_features=tuple(names[index] for index in selected),
+        k=len(selected),
         n_features=len(names),
         score=score,
         mechanism=mechanism,
         parameters={name: _plain(value) for name, value in parameters.items()},
-        guarantee=guarantee if rng.private else None,
-        no_guarantee_because=None if rng.private else "drawn with a fixed seed, for tests only",
+        guarantee=guarantee,
+        no_guarantee_because=because,
         version=version,
     )
 

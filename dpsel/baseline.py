@@ -1,0 +1,219 @@
+"""What private selection by scores is compared with: other methods, and methods without privacy."""
+
+import math
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpsel import __version__
+from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.blocks import Block
+from dpsel.core.bounds import ONE, UNIT_INTERVAL, Bounds, bounded_integers
+from dpsel.core.checks import check_k
+from dpsel.core.choices import Method
+from dpsel.core.errors import UsageError
+from dpsel.core.kendall_rounds import kendall_rounds
+from dpsel.core.privacy import Neighbors
+from dpsel.core.randomness import make_randomness
+from dpsel.core.scores.kendall import KendallScore
+from dpsel.core.selection import SEEDED, Selection, select_from_scores, selection_of
+from dpsel.core.twostage import (
+    block_votes,
+    contiguous_blocks,
+    exact_top_k,
+    lasso_coefficients,
+    random_partition,
+    two_stage_scores,
+)
+from dpsel.io.columns import Layout, choose_columns
+from dpsel.io.pieces import RowReader, Table, reduce_pieces
+from dpsel.io.tables import open_table
+from dpsel.plan import SelectPlan
+from dpsel.run import Reporter
+
+
+@dataclass(frozen=True)
+class BaselinePlan:
+    """A plan of `select`, and what the method needs besides."""
+
+    common: SelectPlan
+    method: Method
+    private: bool
+    blocks: int | None
+    contiguous: bool
+    penalty: float
+
+    def __post_init__(self) -> None:
+        """Refuse what does not go together."""
+        add_remove = self.common.guarantee.neighbors is Neighbors.ADD_REMOVE
+        if self.method is not Method.TWO_STAGE:
+            if self.blocks is not None or self.contiguous:
+                raise UsageError("--blocks and --contiguous go with --method two-stage")
+        elif self.private and add_remove and self.blocks is None:
+            raise UsageError(
+                "under add-remove the number of rows is private, so --blocks B is needed; or use "
+                "--neighbors replace-one"
+            )
+
+
+def run_baseline(table: Any, plan: BaselinePlan, reporter: Reporter) -> Selection:
+    """Select by a method other than private scores.
+
+    Privacy:
+        Domain: any table of at most 2^31 - 1 rows, held in memory.
+        Neighbors: those of `plan.common.guarantee`.
+        Guarantee: that guarantee for the record, if `plan.private` and without a seed; else none.
+        Assumes: see `two_stage_scores` and `kendall_rounds`.
+        Tested by: tests/cli/test_baseline.py
+    """
+    common = plan.common
+    with closing(open_table(table, common.input_format, common.separator)) as opened:
+        layout = choose_columns(opened.columns, common.wanted, opened.label)
+        check_k(common.k, len(layout.names))
+        X, y, bounds = _rows_in_memory(opened, layout, plan, reporter)
+        if opened.provenance is not None:
+            scoped = replace(common.guarantee, scope=opened.provenance.scope)
+            common = replace(common, guarantee=scoped)
+    plan = replace(plan, common=common)
+    if plan.method is Method.DPKENDALL:
+        return _by_kendall_rounds(X, y, plan, layout)
+    X, y = _bounded(X, y, bounds)
+    if not plan.private:
+        return _exact(_values(X, y, plan, reporter), plan, layout)
+    scores = two_stage_scores(
+        X,
+        y,
+        common.k,
+        blocks=_block_count(plan, len(y)),
+        neighbors=common.guarantee.neighbors,
+        unit=common.guarantee.unit,
+        rng=make_randomness(common.seed),
+        contiguous=plan.contiguous,
+        penalty=plan.penalty,
+        threads=common.threads,
+        progress=reporter.progress,
+    )
+    # The seed of a test must not draw the same bits for the noise again.
+    noise_seed = None if common.seed is None else common.seed + 1
+    return select_from_scores(
+        scores,
+        layout.names,
+        k=common.k,
+        guarantee=common.guarantee,
+        rng=make_randomness(noise_seed),
+        score=str(plan.method),
+        mechanism=common.mechanism,
+        parameters=common.parameters,
+        version=__version__,
+    )
+
+
+def _rows_in_memory(
+    table: Table, layout: Layout, plan: BaselinePlan, reporter: Reporter
+) -> tuple[FloatArray, FloatArray, Bounds]:
+    """Read all rows, and find the bounds."""
+    common = plan.common
+    names = [column.name for column in table.columns]
+    bounds = common.bounds.resolve(
+        layout.names, common.wanted.target, names, coded=common.coding.of_text
+    )
+    blocks: list[Block] = []
+    reduce_pieces(
+        table.pieces(replace(layout, whole_rows=True), RowReader(common.coding)),
+        lambda block: block,
+        blocks.append,
+        threads=common.threads,
+        progress=reporter.progress,
+    )
+    X = np.concatenate([np.empty((0, len(layout.names))), *(block.X for block in blocks)])
+    y = np.concatenate([np.empty(0), *(block.y for block in blocks)])
+    return np.asfortranarray(X), y, bounds
+
+
+def _bounded(X: FloatArray, y: FloatArray, bounds: Bounds) -> tuple[FloatArray, FloatArray]:
+    """Return features and target within [-1, 1], on the grid of all scores."""
+    target = bounds.target
+    whole_y = bounded_integers(y, np.array(target.lower), np.array(target.upper))
+    return bounded_integers(X, bounds.lower, bounds.upper) / ONE, whole_y / ONE
+
+
+def _block_count(plan: BaselinePlan, rows: int) -> int:
+    """Return the number of blocks: public, or by the number of rows where that is public."""
+    return plan.blocks if plan.blocks is not None else max(1, math.isqrt(rows))
+
+
+def _values(X: FloatArray, y: FloatArray, plan: BaselinePlan, reporter: Reporter) -> FloatArray:
+    """Return what a method without privacy ranks features by."""
+    if plan.method is Method.SIS:
+        return np.abs(y @ X)
+    if plan.method is Method.LASSO:
+        return np.abs(lasso_coefficients(X, y, plan.penalty))
+    blocks = _block_count(plan, len(y))
+    block_of_row = (
+        contiguous_blocks(len(y), blocks)
+        if plan.contiguous
+        else random_partition(len(y), blocks, make_randomness(plan.common.seed))
+    )
+    votes = block_votes(
+        X,
+        y,
+        block_of_row,
+        blocks,
+        plan.common.k,
+        penalty=plan.penalty,
+        threads=plan.common.threads,
+        progress=reporter.progress,
+    )
+    return votes.astype(np.float64)
+
+
+def _exact(values: FloatArray, plan: BaselinePlan, layout: Layout) -> Selection:
+    """Return the record of a selection without privacy."""
+    return selection_of(
+        exact_top_k(values, plan.common.k),
+        layout.names,
+        score=str(plan.method),
+        mechanism="exact",
+        parameters={},
+        guarantee=None,
+        because="the method was run without privacy",
+        version=__version__,
+    )
+
+
+def _by_kendall_rounds(
+    X: FloatArray, y: FloatArray, plan: BaselinePlan, layout: Layout
+) -> Selection:
+    """Select in k rounds, by Kendall's correlation with the target and the features so far."""
+    guarantee = plan.common.guarantee
+    rng = make_randomness(plan.common.seed)
+
+    def kendall(x: FloatArray, others: FloatArray) -> IntArray:
+        bounds = Bounds.of([UNIT_INTERVAL] * others.shape[1], UNIT_INTERVAL)
+        score = KendallScore(bounds, guarantee.neighbors, guarantee.unit)
+        score.add(Block(0, others, x))
+        found: IntArray = score.scores().values
+        return found
+
+    chosen = kendall_rounds(
+        X,
+        y,
+        plan.common.k,
+        guarantee.epsilon,
+        rng,
+        neighbors=guarantee.neighbors,
+        unit=guarantee.unit,
+        kendall=kendall,
+    )
+    return selection_of(
+        chosen,
+        layout.names,
+        score="kendall",
+        mechanism=str(plan.method),
+        parameters={},
+        guarantee=guarantee if rng.private else None,
+        because=None if rng.private else SEEDED,
+        version=__version__,
+    )

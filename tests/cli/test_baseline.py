@@ -1,0 +1,141 @@
+"""`dpsel baseline`, beside straightforward references."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.cli.conftest import ROOT, Dpsel
+
+linear_model = pytest.importorskip("sklearn.linear_model", reason="needs scikit-learn")
+
+BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
+RAW = ROOT / "sample_data" / "synthetic_raw.csv"
+PLANTED = [1, 3, 7, 8, 13, 15, 30, 33]
+SHARED = ROOT.parent / "shared" / "data"
+
+
+def record(dpsel: Dpsel, method: str, *options: object, table: Path = BOUNDED) -> dict[str, Any]:
+    result = dpsel("baseline", table, "--target", "y", "--k", 8, "--method", method, *options)
+    assert result.code == 0, result.err
+    found: dict[str, Any] = json.loads(result.out)
+    return found
+
+
+def sample() -> tuple[Any, Any]:
+    frame = pl.read_parquet(BOUNDED)
+    whole = np.rint(frame.to_numpy() * 65536) / 65536
+    return whole[:, :-1], whole[:, -1]
+
+
+def top(values: Any, k: int) -> list[int]:
+    return sorted(np.argsort(-values, kind="stable")[:k].tolist())
+
+
+def test_sis_takes_the_largest_scores_without_privacy(dpsel: Dpsel) -> None:
+    found = record(dpsel, "sis")
+    X, y = sample()
+    assert found["selected_indices"] == top(np.abs(X.T @ y), 8) == PLANTED
+    assert found["guarantee"] is None
+    assert found["no_guarantee_because"] == "the method was run without privacy"
+
+
+def test_lasso_takes_the_largest_coefficients(dpsel: Dpsel) -> None:
+    X, y = sample()
+    for penalty in (0.1, 0.01):
+        expected = np.abs(linear_model.Lasso(alpha=penalty).fit(X, y).coef_)
+        found = record(dpsel, "lasso", "--penalty", penalty)
+        assert found["selected_indices"] == top(expected, 8)
+        assert found["guarantee"] is None
+
+
+def test_two_stage_without_privacy_counts_the_votes_of_blocks(dpsel: Dpsel) -> None:
+    X, y = sample()
+    votes = np.zeros(40)
+    for rows in np.array_split(np.arange(1000), 31):
+        coefficients = np.abs(linear_model.Lasso(alpha=0.01).fit(X[rows], y[rows]).coef_)
+        for i in np.argsort(-coefficients, kind="stable")[:8]:
+            votes[i] += coefficients[i] > 0
+    options = ("--no-privacy", "--contiguous", "--penalty", 0.01)
+    found = record(dpsel, "two-stage", *options)
+    assert found["selected_indices"] == top(votes, 8)
+    assert found["guarantee"] is None
+
+
+@pytest.mark.parametrize("mechanism", ["canonical-lipschitz", "peeling", "oneshot-laplace"])
+@pytest.mark.parametrize(
+    "relation",
+    [
+        ("--blocks", 30),
+        ("--neighbors", "replace-one"),
+        ("--neighbors", "replace-one", "--contiguous"),
+    ],
+)
+def test_two_stage_is_private_under_both_relations(
+    mechanism: str, relation: tuple[object, ...], dpsel: Dpsel
+) -> None:
+    options = ("--epsilon", 1000, "--mechanism", mechanism, "--penalty", 0.01)
+    found = record(dpsel, "two-stage", *options, *relation)
+    assert len(set(found["selected_indices"]) & set(PLANTED)) >= 7
+    assert found["score"] == "two-stage"
+    assert found["mechanism"]["name"] == mechanism
+    assert found["guarantee"]["epsilon"] == 1000.0
+
+
+def test_dpkendall_takes_raw_tables(dpsel: Dpsel) -> None:
+    found = record(dpsel, "dpkendall", "--epsilon", 400, table=RAW)
+    assert len(set(found["selected_indices"]) & set(PLANTED)) >= 7
+    assert found["mechanism"] == {"name": "dpkendall"}
+    assert found["guarantee"]["end_to_end"] is True
+
+
+def test_a_seed_repeats_the_run(dpsel: Dpsel) -> None:
+    for method, options in (("two-stage", ("--blocks", 9)), ("dpkendall", ())):
+        asked = (method, "--epsilon", 1, "--seed", 4, *options)
+        first, second = record(dpsel, *asked), record(dpsel, *asked)
+        assert first == second
+        assert first["guarantee"] is None
+
+
+@pytest.mark.parametrize(
+    ("message", "options"),
+    [
+        ("--epsilon is needed; or run two-stage with --no-privacy", ("two-stage",)),
+        (
+            "under add-remove the number of rows is private, so --blocks B is needed; or use "
+            "--neighbors replace-one",
+            ("two-stage", "--epsilon", 1),
+        ),
+        ("--blocks and --contiguous go with --method two-stage", ("sis", "--blocks", 3)),
+        ("dpkendall is private; --no-privacy goes with two-stage", ("dpkendall", "--no-privacy")),
+        (
+            "contiguous blocks need replace-one neighbors and rows as the unit",
+            ("two-stage", "--epsilon", 1, "--blocks", 3, "--contiguous"),
+        ),
+        ("blocks must be 1 or more, got 0", ("two-stage", "--epsilon", 1, "--blocks", 0)),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    message: str, options: tuple[object, ...], dpsel: Dpsel
+) -> None:
+    method, *rest = options
+    result = dpsel("baseline", BOUNDED, "--target", "y", "--k", 8, "--method", method, *rest)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == f"error: {message}\n"
+
+
+def test_a_result_without_privacy_is_marked_for_its_holder(dpsel: Dpsel) -> None:
+    result = dpsel("baseline", BOUNDED, "--target", "y", "--k", 3, "--method", "sis")
+    assert result.err == "note: this method is not private: the result is not for release\n"
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the tables of ../shared/data are not here")
+def test_a_wide_table_is_voted_on(dpsel: Dpsel, tmp_path: Path) -> None:
+    output = tmp_path / "t.parquet"
+    raw = SHARED / "chowdary.parquet"
+    dpsel("preprocess", raw, output, "--target", "y", "--encode-target", "--quiet")
+    options = ("--epsilon", 5, "--neighbors", "replace-one")
+    assert len(record(dpsel, "two-stage", *options, table=output)["selected_indices"]) == 8
