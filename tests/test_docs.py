@@ -140,3 +140,30 @@ def test_files_named_as_tests_exist() -> None:
 
 def test_the_version_is_in_the_changelog_or_unreleased() -> None:
     assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def pairs_table() -> str:
+    """Return the table of scores and mechanisms, from the registries."""
+    from dpsel.core.mechanisms.registry import MECHANISMS
+    from dpsel.core.scores.registry import SCORES
+
+    lines = [f"| score | needs bounds | {' | '.join(MECHANISMS)} |"]
+    lines.append("| --- " * (2 + len(MECHANISMS)) + "|")
+    for name, kind in SCORES.items():
+        cells = ["yes" if kind.needs_bounds else "no", *["yes"] * len(MECHANISMS)]
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def test_the_readme_s_table_of_pairs_is_that_of_the_registries() -> None:
+    start = README.index("-->\n", README.index("<!-- pairs:")) + len("-->\n")
+    assert README[start : README.index("<!-- end of pairs -->")] == pairs_table()
+
+
+def test_every_score_and_mechanism_is_explained() -> None:
+    from dpsel.core.mechanisms.registry import MECHANISMS
+    from dpsel.core.scores.registry import SCORES
+
+    text = (ROOT / "docs" / "methods.md").read_text()
+    for name in (*SCORES, *MECHANISMS):
+        assert f"| `{name}`" in text
