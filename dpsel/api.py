@@ -65,7 +65,7 @@ def select(
         mechanism: The name of the mechanism.
         gamma: For the Lipschitz mechanisms: the weight of the worst included score, 0 to 1.
         sampler: For the Lipschitz mechanisms: `lazy` or `direct`.
-        delta: For peeling: the delta of an (epsilon, delta) guarantee.
+        delta: For peeling and oneshot-laplace: the delta of an (epsilon, delta) guarantee.
         neighbors: `add-remove` or `replace-one`.
         person: The column that says whose row it is, to protect persons instead of rows.
         rows_per_person: At most so many rows of a person count; 1 if not given.

@@ -175,7 +175,7 @@ Delta = Annotated[
     typer.Option(
         "--delta",
         metavar="D",
-        help="Peeling only: an (epsilon, delta) guarantee, with less noise.",
+        help="Peeling and oneshot-laplace: an (epsilon, delta) guarantee, with less noise.",
         rich_help_panel=METHOD_PANEL,
         show_default="0",
     ),

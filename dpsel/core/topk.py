@@ -51,7 +51,8 @@ def top_k(
         sampler: For the Lipschitz mechanisms: `lazy` (default), or the slow reference `direct`.
         seed: Makes the draw reproducible, for tests; it is then not private.
         draws: How many independent selections to make.
-        delta: For peeling: the delta of an (epsilon, delta) guarantee; 0 if not given.
+        delta: For peeling and oneshot-laplace: the delta of an (epsilon, delta) guarantee; 0 if
+            not given.
 
     Returns:
         k ascending indices, or an array of `draws` rows of them.

@@ -11,7 +11,7 @@ import pytest
 
 from dpsel.core.errors import UsageError
 from dpsel.core.mechanisms.joint import joint
-from dpsel.core.mechanisms.oneshot_laplace import oneshot_laplace
+from dpsel.core.mechanisms.oneshot_laplace import noise_scale, oneshot_laplace
 from dpsel.core.mechanisms.peeling import peeling, round_epsilon
 from dpsel.core.mechanisms.permute_and_flip import permute_and_flip
 from dpsel.core.randomness import make_randomness
@@ -19,7 +19,9 @@ from dpsel.core.scores.base import Scores
 from tests.chi_square import ALPHA, p_value
 from tests.exact_law import Subset, flip_law, loss
 
-DRAWS = 6_000
+DRAWS = 20_000
+# A draw of joint takes longer.
+FEWER_DRAWS = 6_000
 X = (9.0, 1.0, 4.5, 7.0, 3.0, 0.0)
 TIED = (5.0, 5.0, 2.0, 2.0, 0.0, 5.0)
 
@@ -107,7 +109,8 @@ def drawn(
     name: str, x: Sequence[float], k: int, epsilon: float, scale: float = 1.0
 ) -> Counter[Subset]:
     scores = Scores(np.array(x) * scale, scale)
-    rows = MECHANISMS[name][0](scores, k, epsilon, make_randomness(5), draws=DRAWS)
+    draws = FEWER_DRAWS if name == "joint" else DRAWS
+    rows = MECHANISMS[name][0](scores, k, epsilon, make_randomness(5), draws=draws)
     return Counter(map(tuple, rows.tolist()))
 
 
@@ -184,3 +187,27 @@ def test_a_delta_that_promises_nothing_is_refused() -> None:
     for delta in (-0.1, 1.0, math.nan):
         with pytest.raises(UsageError, match="delta must be 0 or more and below 1"):
             peeling(Scores(np.array(X), 1.0), 1, 1.0, make_randomness(1), delta=delta)
+
+
+def test_a_delta_makes_oneshot_noise_smaller_where_k_is_large() -> None:
+    assert noise_scale(1000, 2000, 0.0) == 2000
+    assert noise_scale(1000, 2000, 1e-3) == pytest.approx(8 * math.sqrt(1000 * math.log(2_000_000)))
+    # For few features pure noise is smaller, and stays.
+    assert noise_scale(3, 2000, 1e-3) == 6
+
+
+def test_a_delta_changes_the_law_of_oneshot_noise_by_its_scale(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scores = Scores(np.array(X) * 20, 1.0)
+    monkeypatch.setattr("dpsel.core.mechanisms.oneshot_laplace.noise_scale", lambda *_: 2.5)
+    rows = oneshot_laplace(scores, 3, 0.2, make_randomness(8), draws=DRAWS, delta=0.01)
+    observed: Counter[Subset] = Counter(map(tuple, rows.tolist()))
+    law = laplace_law([20 * x for x in X], 3, 2 * 3 * 0.2 / 2.5)
+    assert p_value(observed, law) > ALPHA
+
+
+def test_oneshot_noise_with_a_delta_is_refused_where_the_theorem_says_nothing() -> None:
+    for epsilon, delta in ((0.3, 0.01), (0.1, 0.06)):
+        with pytest.raises(UsageError, match=r"needs an epsilon of at most 0\.2 and a delta of at"):
+            oneshot_laplace(Scores(np.array(X), 1.0), 2, epsilon, make_randomness(1), delta=delta)

@@ -39,7 +39,7 @@ MECHANISMS: dict[str, Mechanism] = {
     "margin-lipschitz": Mechanism(margin_lipschitz, _LIPSCHITZ),
     "peeling": Mechanism(peeling, {"delta": 0.0}),
     "permute-and-flip": Mechanism(permute_and_flip, {}),
-    "oneshot-laplace": Mechanism(oneshot_laplace, {}),
+    "oneshot-laplace": Mechanism(oneshot_laplace, {"delta": 0.0}),
     "joint": Mechanism(joint, {}),
 }
 
