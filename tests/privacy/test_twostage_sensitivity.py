@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dpsel.core.arrays import FloatArray, IntArray, WordArray
+from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.privacy import Neighbors, Unit
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import Scores
@@ -22,6 +22,7 @@ from dpsel.core.twostage import (
     two_stage_scores,
 )
 from tests.chi_square import ALPHA, p_value
+from tests.core.test_randomness import Scripted
 
 pytest.importorskip("sklearn.linear_model", reason="scikit-learn is not installed")
 
@@ -223,20 +224,6 @@ def test_random_blocks_are_never_the_order_of_the_table() -> None:
         made = draw(104, 10, make_randomness(None))
         assert np.count_nonzero(np.diff(made)) > 40
         assert not np.array_equal(made, draw(104, 10, make_randomness(None)))
-
-
-class Scripted:
-    """Randomness that says what it is told."""
-
-    private = False
-
-    def __init__(self, *words: int) -> None:
-        self._words = list(words)
-
-    def words(self, count: int) -> WordArray:
-        taken, self._words = self._words[:count], self._words[count:]
-        assert len(taken) == count
-        return np.array(taken, dtype=np.uint64)
 
 
 def test_a_partition_with_equal_words_is_drawn_again() -> None:

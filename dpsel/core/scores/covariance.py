@@ -4,17 +4,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.arrays import IntArray
 from dpsel.core.blocks import Block
 from dpsel.core.bounds import ONE, Bounds, bounded_integers
 from dpsel.core.errors import InputError
 from dpsel.core.privacy import MOST_ROWS, Neighbors, Unit
 from dpsel.core.scores.base import Outside, Scores
+from dpsel.core.scores.products import exact_products
 
-# Products are within 2^32, so float64 adds 2^21 of them exactly, in any order, and int64 2^31.
-_ROWS_PER_FLOAT_SUM = 1 << 21
-# Cells that are bounded at once: they stay in the processor's cache.
-_CELLS_AT_ONCE = 1 << 15
 _ROWS_LOOKED_AT = 1 << 12
 
 
@@ -72,11 +69,7 @@ class CovarianceScore:
         lower, upper = self._bounds.lower[features], self._bounds.upper[features]
         target = self._bounds.target
         y = bounded_integers(block.y, np.array(target.lower), np.array(target.upper))
-        weights = np.stack([np.ones(rows), y])
-        sums = np.zeros((2, columns), dtype=np.int64)
-        for first in range(0, rows, _ROWS_PER_FLOAT_SUM):
-            last = min(first + _ROWS_PER_FLOAT_SUM, rows)
-            sums += _exact_products(weights[:, first:last], block.X[first:last], lower, upper)
+        sums = exact_products(np.stack([np.ones(rows), y]), block.X, lower, upper)
         outside = Outside.among(block.X[:_ROWS_LOOKED_AT], lower, upper)
         target_sum = int(y.astype(np.int64).sum())
         return CovariancePart(block.first_feature, rows, target_sum, sums, outside)
@@ -102,21 +95,3 @@ class CovarianceScore:
             for x, xy in zip(*self._sums.tolist(), strict=True)
         ]
         return Scores(np.array(values, dtype=np.int64), float(self._sensitivity))
-
-
-def _exact_products(
-    weights: FloatArray, X: FloatArray, lower: FloatArray, upper: FloatArray
-) -> IntArray:
-    """Return weights @ bounded X for at most 2^21 rows: whole numbers below 2^53 all the way."""
-    rows, columns = X.shape
-    sums = np.zeros((len(weights), columns))
-    at_once = max(1, _CELLS_AT_ONCE // max(1, rows))
-    step = max(1, min(rows, _CELLS_AT_ONCE))
-    for column in range(0, columns, at_once):
-        features = slice(column, column + at_once)
-        for row in range(0, rows, step):
-            piece = bounded_integers(
-                X[row : row + step, features], lower[features], upper[features]
-            )
-            sums[:, features] += weights[:, row : row + step] @ piece
-    return sums.astype(np.int64)

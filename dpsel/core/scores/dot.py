@@ -4,17 +4,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.arrays import IntArray
 from dpsel.core.blocks import Block
 from dpsel.core.bounds import ONE, Bounds, bounded_integers
 from dpsel.core.errors import InputError
 from dpsel.core.privacy import MOST_ROWS, Neighbors, Unit
 from dpsel.core.scores.base import Outside, Scores
+from dpsel.core.scores.products import exact_products
 
-# Products are within 2^32, so float64 adds 2^21 of them exactly, in any order, and int64 2^31.
-_ROWS_PER_FLOAT_SUM = 1 << 21
-# Cells that are bounded at once: they stay in the processor's cache.
-_CELLS_AT_ONCE = 1 << 15
 _ROWS_LOOKED_AT = 1 << 12
 
 
@@ -54,10 +51,7 @@ class DotScore:
         lower, upper = self._bounds.lower[features], self._bounds.upper[features]
         target = self._bounds.target
         y = bounded_integers(block.y, np.array(target.lower), np.array(target.upper))
-        sums = np.zeros(columns, dtype=np.int64)
-        for first in range(0, rows, _ROWS_PER_FLOAT_SUM):
-            last = min(first + _ROWS_PER_FLOAT_SUM, rows)
-            sums += _exact_sums(block.X[first:last], y[first:last], lower, upper)
+        sums = exact_products(y[np.newaxis], block.X, lower, upper)[0]
         outside = Outside.among(block.X[:_ROWS_LOOKED_AT], lower, upper)
         return DotPart(block.first_feature, rows, sums, outside)
 
@@ -73,19 +67,3 @@ class DotScore:
     def scores(self) -> Scores:
         """Return the scores of all blocks added, in units of 2^-32."""
         return Scores(np.abs(self._sums), float(self._sensitivity))
-
-
-def _exact_sums(X: FloatArray, y: FloatArray, lower: FloatArray, upper: FloatArray) -> IntArray:
-    """Return the sums of x y for at most 2^21 rows: whole numbers below 2^53 all the way."""
-    rows, columns = X.shape
-    sums = np.zeros(columns)
-    at_once = max(1, _CELLS_AT_ONCE // max(1, rows))
-    step = min(rows, _CELLS_AT_ONCE)
-    for column in range(0, columns, at_once):
-        features = slice(column, column + at_once)
-        for row in range(0, rows, step):
-            piece = bounded_integers(
-                X[row : row + step, features], lower[features], upper[features]
-            )
-            sums[features] += y[row : row + step] @ piece
-    return sums.astype(np.int64)
