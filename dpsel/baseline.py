@@ -33,6 +33,8 @@ from dpsel.io.tables import open_table
 from dpsel.plan import SelectPlan
 from dpsel.run import Reporter
 
+_MOST_BLOCKS = 100_000
+
 
 @dataclass(frozen=True)
 class BaselinePlan:
@@ -47,6 +49,8 @@ class BaselinePlan:
 
     def __post_init__(self) -> None:
         """Refuse what does not go together."""
+        if self.blocks is not None and not 1 <= self.blocks <= _MOST_BLOCKS:
+            raise UsageError(f"blocks must be between 1 and {_MOST_BLOCKS}, got {self.blocks}")
         add_remove = self.common.guarantee.neighbors is Neighbors.ADD_REMOVE
         if self.method is not Method.TWO_STAGE:
             if self.blocks is not None or self.contiguous:

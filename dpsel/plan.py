@@ -34,7 +34,8 @@ _BOUNDS_ASSUMED = Scope(
 
 _NO_BOUNDS_NEEDED = Scope(
     end_to_end=True,
-    why="the score needs neither bounds nor preprocessing; scoring and selection are covered",
+    why="the score needs neither bounds nor preprocessing; scoring and selection are covered, "
+    "of the table as it was given",
 )
 
 

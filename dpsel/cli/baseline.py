@@ -106,6 +106,11 @@ def baseline(
         raise UsageError("--epsilon is needed; or run two-stage with --no-privacy")
     if method is Method.DPKENDALL and no_privacy:
         raise UsageError("dpkendall is private; --no-privacy goes with two-stage")
+    own_options = (gamma, sampler, delta) != (None, None, None)
+    if method is Method.DPKENDALL and (own_options or mechanism != "canonical-lipschitz"):
+        raise UsageError(
+            "dpkendall has a mechanism of its own; leave out --mechanism and its options"
+        )
     common = make_plan(
         target=target,
         k=k,

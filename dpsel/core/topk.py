@@ -11,8 +11,9 @@ from dpsel.core.mechanisms.sampler import Sampler
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import Scores
 
-# Differences of integers up to here cannot overflow; larger ones are compared as floats.
-_EXACT = 1 << 62
+# Differences of integers up to here cannot overflow. Larger ones are cut off here, which moves no
+# two of them apart.
+_LARGEST = (1 << 62) - 1
 
 
 def top_k(
@@ -82,11 +83,13 @@ def top_k(
 
 
 def _numbers(scores: ArrayLike) -> NumberArray:
-    """Return the scores as int64 where that is safe, as float64 otherwise."""
+    """Return whole scores as int64, others as float64."""
     values = np.asarray(scores)
     if values.dtype.kind in "iub":
-        safe = values.size == 0 or (int(values.min()) > -_EXACT and int(values.max()) < _EXACT)
-        return values.astype(np.int64 if safe else np.float64, copy=False)
+        if values.dtype.kind == "u":
+            return np.minimum(values, np.uint64(_LARGEST)).astype(np.int64)
+        whole: NumberArray = np.clip(values.astype(np.int64, copy=False), -_LARGEST, _LARGEST)
+        return whole
     if values.dtype.kind != "f":
         raise UsageError("scores must be a one-dimensional array of numbers")
     return values.astype(np.float64, copy=False)

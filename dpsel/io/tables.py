@@ -100,8 +100,10 @@ class _ManyTables:
         self._first = opener(sources[0])
         self.label = self._first.label
         self.columns = self._first.columns
-        # What was done to the other files is not known before they are read.
+        # That all files were made with public inputs is not known before they are read, and then
+        # not believed; that one was not is enough to know.
         self.provenance: Provenance | None = None
+        self._learn(self._first)
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield the pieces of all files, in order."""
@@ -111,6 +113,12 @@ class _ManyTables:
                 here = self._same_layout(table, layout)
                 for piece in table.pieces(here, rows):
                     yield replace(piece, done=(number + piece.done) / count)
+                self._learn(table)
+
+    def _learn(self, table: Table) -> None:
+        """Remember that a file was made by looking at its data."""
+        if table.provenance is not None and table.provenance.data_dependent:
+            self.provenance = table.provenance
 
     def close(self) -> None:
         """Close the first file; the others are closed once they are read."""

@@ -115,7 +115,17 @@ def test_a_seed_repeats_the_run(dpsel: Dpsel) -> None:
             "contiguous blocks need replace-one neighbors and rows as the unit",
             ("two-stage", "--epsilon", 1, "--blocks", 3, "--contiguous"),
         ),
-        ("blocks must be 1 or more, got 0", ("two-stage", "--epsilon", 1, "--blocks", 0)),
+        *(
+            (
+                f"blocks must be between 1 and 100000, got {blocks}",
+                ("two-stage", "--epsilon", 1, "--blocks", blocks),
+            )
+            for blocks in (0, 10**6, 10**20)
+        ),
+        (
+            "dpkendall has a mechanism of its own; leave out --mechanism and its options",
+            ("dpkendall", "--epsilon", 1, "--mechanism", "peeling", "--delta", 0.3),
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(

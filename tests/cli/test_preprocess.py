@@ -313,6 +313,20 @@ def test_a_record_is_inherited_and_cannot_be_washed_off(dpsel: Dpsel, tmp_path: 
             assert "each column's spread" in found["why"]
 
 
+def test_one_file_that_was_read_off_takes_the_guarantee_of_all_away(
+    dpsel: Dpsel, tmp_path: Path
+) -> None:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    dpsel("preprocess", RAW, folder / "b.parquet", "--target", "y")
+    pl.read_csv(RAW).write_parquet(folder / "a.parquet")
+    for options in (("--score", "kendall"), ("--lower", -1, "--upper", 1)):
+        assert guarantee(dpsel, folder, *options)["end_to_end"] is False
+    (folder / "b.parquet").unlink()
+    pl.read_csv(RAW).write_parquet(folder / "c.parquet")
+    assert guarantee(dpsel, folder, "--score", "kendall")["end_to_end"] is True
+
+
 def test_a_record_of_other_columns_or_of_another_shape_does_not_count(
     dpsel: Dpsel, tmp_path: Path
 ) -> None:

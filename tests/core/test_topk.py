@@ -90,3 +90,17 @@ def test_what_does_not_fit_is_refused(change: dict[str, object], message: str) -
     arguments = {"scores": [1.0, 2.0, 3.0, 4.0], "k": 1, "epsilon": 1.0, **change}
     with pytest.raises(UsageError, match=f"^{message}$"):
         dpsel.top_k(**arguments)  # type: ignore[arg-type]
+
+
+def test_huge_whole_numbers_are_cut_off_and_not_rounded() -> None:
+    # As floats these would be 512 apart; a sensitivity of 1 allows for 1.
+    edge = 1 << 62
+    near, far = np.array([edge - 1, edge - 257]), np.array([edge, edge - 257])
+    for mechanism in ("canonical-lipschitz", "peeling", "joint"):
+        one, other = (
+            dpsel.top_k(scores, 1, 0.01, seed=5, draws=200, mechanism=mechanism)
+            for scores in (near, far)
+        )
+        assert np.array_equal(one, other)
+    for extreme in (np.array([-(2**63), 2**63 - 1]), np.array([0, 2**64 - 1], dtype=np.uint64)):
+        assert dpsel.top_k(extreme, 1, 1.0).tolist() == [1]
