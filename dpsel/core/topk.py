@@ -87,7 +87,7 @@ def _numbers(scores: ArrayLike) -> NumberArray:
     values = np.asarray(scores)
     if values.dtype.kind in "iub":
         if values.dtype.kind == "u":
-            return np.minimum(values, np.uint64(_LARGEST)).astype(np.int64)
+            values = np.minimum(values, np.uint64(_LARGEST))
         whole: NumberArray = np.clip(values.astype(np.int64, copy=False), -_LARGEST, _LARGEST)
         return whole
     if values.dtype.kind != "f":
