@@ -100,11 +100,14 @@ class DelimitedTable:
 def _block(cells: Cells, layout: Layout, rows: RowReader) -> Block:
     """Return the features and the target of all rows of a block."""
     if layout.labels:
+        X = cells.numbers(layout.features)
         y: Any = cells.texts([layout.target])[0]
     else:
-        y = pa.array(cells.numbers([layout.target])[:, 0])
+        # At once: wide rows are parsed as a whole, whatever is asked for.
+        numbers = cells.numbers((*layout.features, layout.target))
+        X, y = numbers[:, :-1], pa.array(numbers[:, -1])
     person = None if layout.person is None else cells.texts([layout.person])[0]
-    return rows.rows(y, person).block(0, cells.numbers(layout.features))
+    return rows.rows(y, person).block(0, X)
 
 
 def _first_rows(block: bytes) -> bytes:
