@@ -18,7 +18,7 @@ from dpsel.io.cells import Cells, cells_of
 from dpsel.io.columns import Column, Kind, Layout, refuse_target, refuse_text
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.pieces import Piece, RowReader
-from dpsel.io.provenance import Provenance, beside
+from dpsel.io.provenance import Provenance, beside, sidecar
 from dpsel.io.rows_of_text import BLOCK_BYTES, TextRows
 from dpsel.io.sources import Source
 
@@ -37,7 +37,8 @@ class DelimitedTable:
         with reading(self.label, _KIND), ExitStack() as opened:
             self._stream = source.open_stream()
             opened.callback(self._stream.close)
-            self._text = TextRows(self._stream, separator, self.label, block_bytes)
+            recorded = source.path is not None and sidecar(source.path).exists()
+            self._text = TextRows(self._stream, separator, self.label, block_bytes, digest=recorded)
             opened.pop_all()
         self.columns = tuple(Column(name, Kind.UNKNOWN) for name in self._text.header)
         self._claimed = beside(source.path, self._text.header)

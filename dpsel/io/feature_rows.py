@@ -99,7 +99,7 @@ def read_feature_rows(
 
 def text_rows(stream: ByteStream, separator: str, label: str, target: str) -> FeatureRows:
     """Return the features of a delimited text; the cells of the row `target` are its marks."""
-    text = TextRows(stream, separator, label, BLOCK_BYTES)
+    text = TextRows(stream, separator, label, BLOCK_BYTES, digest=False)
     width = len(text.header)
     rows = FeatureRows(label, text.header[1:])
     for content in text.blocks():

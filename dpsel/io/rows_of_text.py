@@ -23,14 +23,16 @@ _BOM = b"\xef\xbb\xbf"
 class TextRows:
     """Splits a stream into its header and blocks of whole rows."""
 
-    def __init__(self, stream: ByteStream, separator: str, label: str, block_bytes: int) -> None:
-        """Read the header."""
+    def __init__(
+        self, stream: ByteStream, separator: str, label: str, block_bytes: int, *, digest: bool
+    ) -> None:
+        """Read the header; `digest` says whether one of all bytes will be asked for."""
         self._stream = stream
         self._label = label
         self._block_bytes = block_bytes
         self._quoted_cell = _quoted_cell(separator)
         self._rest = b""
-        self._hash = hashlib.sha256()
+        self._hash = hashlib.sha256() if digest else None
         self._ended = False
         self.header = self._read_header(separator)
 
@@ -40,8 +42,8 @@ class TextRows:
         return self._stream.share_read
 
     def digest(self) -> str | None:
-        """Return a digest of all bytes, None before the last one was read."""
-        return self._hash.hexdigest() if self._ended else None
+        """Return a digest of all bytes, None before the last one was read, or if not wanted."""
+        return self._hash.hexdigest() if self._hash is not None and self._ended else None
 
     def blocks(self) -> Iterator[bytes]:
         """Yield blocks of whole rows, each row ended by a line feed."""
@@ -89,7 +91,8 @@ class TextRows:
     def _read_more(self) -> bool:
         """Read on; False at the end of the stream."""
         more = self._stream.read(self._block_bytes)
-        self._hash.update(more)
+        if self._hash is not None:
+            self._hash.update(more)
         self._ended = not more
         self._rest += more
         if len(self._rest) > _LONGEST_ROW:
