@@ -23,6 +23,12 @@ class InputError(DpselError):
     exit_code = 3
 
 
+class BudgetError(DpselError):
+    """The ledger has not enough left for what was asked."""
+
+    exit_code = 4
+
+
 class OutputError(DpselError):
     """The result cannot be written where it was asked for."""
 

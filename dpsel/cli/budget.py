@@ -1,0 +1,159 @@
+"""`dpsel budget`: ledgers of privacy."""
+
+from typing import Annotated
+
+import typer
+
+from dpsel.cli import ledger_options, options
+from dpsel.core.errors import UsageError
+from dpsel.core.privacy import Neighbors
+from dpsel.io.formats import ExportFormat, ReportFormat
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The ledger's name.", show_default=False)]
+OptionalName = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[NAME]", help="The ledger's name; all ledgers without it.", show_default=False
+    ),
+]
+Limit = Annotated[
+    str,
+    typer.Option(
+        "--epsilon",
+        metavar="E",
+        help="All charges together may cost this much.",
+        show_default=False,
+    ),
+]
+DeltaLimit = Annotated[
+    str, typer.Option("--delta", metavar="D", help="The same for delta; 0 is for pure privacy.")
+]
+LedgerPerson = Annotated[
+    str | None,
+    typer.Option(
+        "--person",
+        metavar="COLUMN",
+        help="For runs with this --person only; else for those that protect rows.",
+    ),
+]
+ReportFormatOption = Annotated[
+    ReportFormat, typer.Option("--format", help="JSON, or a table to read.")
+]
+ExportFormatOption = Annotated[
+    ExportFormat, typer.Option("--format", help="All of it in JSON, or the charges alone in CSV.")
+]
+
+budget = typer.Typer(
+    help="Keep a privacy budget: ledgers with a limit, which --ledger NAME charges for every run."
+)
+
+
+@budget.callback(invoke_without_command=True)
+def _help_if_alone(context: typer.Context) -> None:
+    """Show the commands."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@budget.command()
+def init(
+    name: Name,
+    epsilon: Limit,
+    delta: DeltaLimit = "0",
+    neighbors: options.NeighborsOption = Neighbors.ADD_REMOVE,
+    person: LedgerPerson = None,
+    ledger_file: ledger_options.LedgerFileOption = None,
+    debug: options.Debug = False,
+) -> None:
+    """Make a ledger. Its limits, and what it is for, never change.
+
+    Only runs with the same --neighbors, and the same --person or none, can be charged to it: the
+    costs of others do not add up with theirs.
+
+    Example: dpsel budget init patients --epsilon 10 --delta 1e-6
+    """
+    from dpsel.core.budget import limit_of
+    from dpsel.io.ledger import LedgerFile
+    from dpsel.io.ledger_place import check_name, is_customary, ledger_place
+    from dpsel.io.ledger_records import Terms
+    from dpsel.io.ledger_reports import ledger_text
+
+    limit = limit_of(epsilon, delta)
+    if person is not None and not (person and person.isprintable()):
+        raise UsageError("--person must be the name of a column, in printable text")
+    made = LedgerFile(ledger_place(ledger_file)).make(
+        check_name(name), limit, Terms(neighbors, person), with_folder=is_customary(ledger_file)
+    )
+    _print(ledger_text(made, ReportFormat.JSON))
+
+
+@budget.command()
+def show(
+    name: OptionalName = None,
+    ledger_file: ledger_options.LedgerFileOption = None,
+    report_format: ReportFormatOption = ReportFormat.JSON,
+    debug: options.Debug = False,
+) -> None:
+    """Print what is spent and left of a ledger, or of all.
+
+    Amounts are exact decimals, written as texts in JSON.
+
+    Example: dpsel budget show patients
+    """
+    from dpsel.io.ledger import LedgerFile
+    from dpsel.io.ledger_place import check_name, ledger_place
+    from dpsel.io.ledger_reports import ledger_text, ledgers_text
+
+    file = LedgerFile(ledger_place(ledger_file))
+    if name is None:
+        _print(ledgers_text(file.standings(), report_format))
+    else:
+        _print(ledger_text(file.standing(check_name(name)), report_format))
+
+
+@budget.command()
+def log(
+    name: Name,
+    ledger_file: ledger_options.LedgerFileOption = None,
+    report_format: ReportFormatOption = ReportFormat.JSON,
+    debug: options.Debug = False,
+) -> None:
+    """Print every charge of a ledger, in order.
+
+    A charge that is not released is one of a run that failed, was ended, or is still running.
+
+    Example: dpsel budget log patients --format text
+    """
+    from dpsel.io.ledger import LedgerFile
+    from dpsel.io.ledger_place import check_name, ledger_place
+    from dpsel.io.ledger_reports import log_text
+
+    file = LedgerFile(ledger_place(ledger_file))
+    _print(log_text(*file.history(check_name(name)), report_format))
+
+
+@budget.command()
+def export(
+    name: Name,
+    ledger_file: ledger_options.LedgerFileOption = None,
+    export_format: ExportFormatOption = ExportFormat.JSON,
+    debug: options.Debug = False,
+) -> None:
+    """Print all of a ledger: limits, charges, public parameters and releases.
+
+    Example: dpsel budget export patients > patients-budget.json
+    """
+    from dpsel.io.ledger import LedgerFile
+    from dpsel.io.ledger_place import check_name, ledger_place
+    from dpsel.io.ledger_reports import export_text
+
+    file = LedgerFile(ledger_place(ledger_file))
+    _print(export_text(*file.history(check_name(name)), export_format))
+
+
+def _print(text: str) -> None:
+    """Print a result."""
+    from dpsel.io.output import STDOUT, Output
+
+    with Output(STDOUT, force=False) as place:
+        place.write(text.encode())

@@ -1,0 +1,74 @@
+"""What `select` and `baseline` share: pay for a run, carry it out, write what it releases."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from dpsel.cli.render import TerminalReporter
+from dpsel.core.errors import InputError, OutputError
+from dpsel.io.formats import OutputFormat
+
+Run = Callable[[Callable[[], None]], Any]
+
+
+def release(
+    run: Run,
+    order: Any,
+    reporter: TerminalReporter,
+    *,
+    table: str,
+    ledger: str | None,
+    ledger_file: str | None,
+    run_id: str | None,
+    output: str,
+    output_format: OutputFormat,
+    force: bool,
+) -> None:
+    """Charge, run, store and write, in this order; notes go to the holder before the record."""
+    from dpsel.io.output import Output
+    from dpsel.io.records import record_text
+    from dpsel.io.sources import input_files
+    from dpsel.spending import carry_out, open_purse
+
+    purse = open_purse(order, reporter, ledger=ledger, ledger_file=ledger_file, run_id=run_id)
+    if purse is not None and purse.file.is_at(output):
+        raise OutputError(f"{output}: is the ledger itself; name another file")
+    inputs = []
+    # A run id that has its release needs no table; if it is needed, it is missed later.
+    with suppress(InputError):
+        inputs = input_files(table)
+    with Output(output, force=force, inputs=inputs) as place:
+        with reporter:
+            released = carry_out(run, purse, reporter)
+        try:
+            place.write(record_text(released.record, output_format).encode())
+        except OutputError as error:
+            if purse is None:
+                raise
+            again = (
+                f"run it again with --run-id {run_id}, at no cost"
+                if run_id is not None
+                else f"`dpsel budget export {purse.name}` prints it"
+            )
+            raise OutputError(f"{error}; the release was charged and is kept: {again}") from None
+
+
+def print_cost(
+    order: Any,
+    *,
+    ledger: str | None,
+    ledger_file: str | None,
+    run_id: str | None,
+    quiet: bool,
+) -> None:
+    """Print what a run would cost on stdout; if it would be refused, refuse it after that."""
+    from dpsel.io.output import STDOUT, Output
+    from dpsel.io.text import json_text
+    from dpsel.spending import open_purse, quote
+
+    with TerminalReporter(quiet=quiet, bar=False) as reporter:
+        purse = open_purse(order, reporter, ledger=ledger, ledger_file=ledger_file, run_id=run_id)
+        found = quote(order, purse)
+    with Output(STDOUT, force=False) as place:
+        place.write(json_text(found.to_dict()).encode())
+    found.refuse_overrun()

@@ -1,0 +1,229 @@
+"""The privacy budget: ledgers with a limit, their charges, and what was released for them."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from dpsel.core.budget import Budget
+from dpsel.core.errors import OutputError, UsageError
+from dpsel.core.privacy import Neighbors
+from dpsel.io.columns import nearest
+from dpsel.io.ledger_database import transaction
+from dpsel.io.ledger_place import is_there, make_file
+from dpsel.io.ledger_records import (
+    CHARGE_COLUMNS,
+    Asked,
+    Charge,
+    Standing,
+    Terms,
+    budget_of,
+    charge_of,
+    refuse_other_run,
+    refuse_overrun,
+    refuse_terms,
+)
+from dpsel.io.ledger_schema import damaged
+
+_COLUMNS = ", ".join(CHARGE_COLUMNS)
+
+
+@dataclass(frozen=True)
+class Paid:
+    """The outcome of a charge; if `charge` has a release already, nothing was charged."""
+
+    charge: Charge
+    ledger: Standing
+    unfinished: int
+    """How many charges the run id had before, of runs that released nothing."""
+
+
+class LedgerFile:
+    """The ledgers in one SQLite file.
+
+    Every method is one transaction, and the file is closed in between: nothing is held while a
+    table is read.
+    """
+
+    def __init__(self, place: Path) -> None:
+        """Know where it is, and open nothing."""
+        self.place = place
+
+    def is_at(self, place: str) -> bool:
+        """Return whether another name leads to this very file, or to its journal."""
+        found = os.path.realpath(place)
+        return found in (str(self.place), f"{self.place}-journal")
+
+    def make(self, name: str, limit: Budget, terms: Terms, *, with_folder: bool) -> Standing:
+        """Make a ledger that does not exist yet, and the file if need be."""
+        if not is_there(self.place):
+            make_file(self.place, with_folder=with_folder)
+        with transaction(self.place, write=True, make=True) as connection:
+            if name in _names(connection):
+                raise UsageError(f"{self.place} has a ledger '{name}' already; it stays as it is")
+            connection.execute(
+                "INSERT INTO ledgers VALUES (?, ?, ?, ?, ?, ?)",
+                (name, *limit.to_dict().values(), str(terms.neighbors), terms.person, _now()),
+            )
+            made = self._standing(connection, name)
+        return made
+
+    def standings(self) -> list[Standing]:
+        """Return all ledgers, by name."""
+        with self._reading(None) as connection:
+            return [self._standing(connection, name) for name in _names(connection)]
+
+    def standing(self, name: str) -> Standing:
+        """Return one ledger."""
+        with self._reading(name) as connection:
+            return self._standing(connection, name)
+
+    def history(self, name: str) -> tuple[Standing, list[Charge]]:
+        """Return a ledger and all its charges, in order."""
+        with self._reading(name) as connection:
+            return self._standing(connection, name), self._charges(connection, name)
+
+    def released(self, name: str, asked: Asked) -> tuple[Standing, Charge | None]:
+        """Return a ledger, and the charge whose release the run id stands for, if there is one."""
+        with self._reading(name) as connection:
+            standing = self._standing(connection, name)
+            refuse_terms(standing, asked)
+            return standing, self._earlier(connection, name, asked)[0]
+
+    def charge(self, name: str, asked: Asked) -> Paid:
+        """Charge a run, durably, or refuse it; a run id that has its release is not charged again.
+
+        Privacy:
+            Guarantee: on return the charge is on the disk, and the exact sum of all charges is
+                within the limit, however many processes charge at once. All of them are for one
+                relation and one unit, so they add up. No charge is ever taken back.
+            Assumes: nobody edits the file, or puts an older copy in its place.
+            Tested by: tests/privacy/test_ledger_crashes.py
+
+        Raises:
+            BudgetError: If there is not enough left.
+            UsageError: If the terms differ, or the run id stands for other parameters.
+        """
+        self._must_be_there(name)
+        with transaction(self.place, write=True) as connection:
+            before = self._standing(connection, name)
+            refuse_terms(before, asked)
+            done, unfinished = self._earlier(connection, name, asked)
+            if done is not None:
+                return Paid(done, before, 0)
+            refuse_overrun(before, asked.cost)
+            charge = Charge(before.charges + 1, _now(), asked)
+            marks = ", ".join("?" * (1 + len(CHARGE_COLUMNS)))
+            connection.execute(
+                f"INSERT INTO charges (ledger, {_COLUMNS}) VALUES ({marks})", (name, *charge.row())
+            )
+            after = self._standing(connection, name)
+        return Paid(charge, after, unfinished)
+
+    def store(self, name: str, charge: Charge, release: str) -> str:
+        """Keep what was drawn for a charge, durably, and return what the run may release.
+
+        That is `release`, unless another process with the same run id was first: then it is that
+        one's, so that a run id stands for one release only.
+        """
+        self._must_be_there(name)
+        with transaction(self.place, write=True) as connection:
+            self._standing(connection, name)
+            first, _ = self._earlier(connection, name, charge.asked)
+            if first is not None and first.release is not None:
+                return first.release
+            changed = connection.execute(
+                "UPDATE charges SET release = ? "
+                "WHERE ledger = ? AND number = ? AND time = ? AND release IS NULL",
+                (release, name, charge.number, charge.time),
+            )
+            if changed.rowcount != 1:
+                raise OutputError(f"{self.place}: the charge of this run is not there any more")
+        return release
+
+    def _must_be_there(self, name: str | None) -> None:
+        """Refuse to go on without a file."""
+        if not is_there(self.place):
+            what = "there is no ledger yet" if name is None else f"there is no ledger '{name}' yet"
+            raise UsageError(f"{what}: {self.place} does not exist; {_how_to_make(name)}")
+
+    @contextmanager
+    def _reading(self, name: str | None) -> Iterator[sqlite3.Connection]:
+        """Open the file to read."""
+        self._must_be_there(name)
+        with transaction(self.place, write=False) as connection:
+            yield connection
+
+    def _standing(self, connection: sqlite3.Connection, name: str) -> Standing:
+        """Return a ledger, with the exact sum of its charges."""
+        row = connection.execute(
+            "SELECT epsilon, delta, neighbors, person, created FROM ledgers WHERE name = ?", (name,)
+        ).fetchone()
+        if row is None:
+            near = nearest(name, _names(connection))
+            hint = "" if near is None else f"; did you mean '{near}'?"
+            raise UsageError(
+                f"{self.place} has no ledger '{name}'{hint or f'; {_how_to_make(name)}'}"
+            )
+        spent, count = Budget(), 0
+        try:
+            for number, epsilon, delta in connection.execute(
+                "SELECT number, epsilon, delta FROM charges WHERE ledger = ? ORDER BY number",
+                (name,),
+            ):
+                count += 1
+                if number != count:
+                    raise ValueError("a charge is missing")
+                spent = spent.plus(budget_of(epsilon, delta))
+            terms = Terms(Neighbors(row[2]), row[3])
+            return Standing(name, budget_of(row[0], row[1]), terms, str(row[4]), spent, count)
+        except ValueError:
+            raise damaged(self.place) from None
+
+    def _charges(self, connection: sqlite3.Connection, name: str) -> list[Charge]:
+        """Return the charges of a ledger, in order."""
+        rows = connection.execute(
+            f"SELECT {_COLUMNS} FROM charges WHERE ledger = ? ORDER BY number", (name,)
+        )
+        return self._as_charges(rows)
+
+    def _earlier(
+        self, connection: sqlite3.Connection, name: str, asked: Asked
+    ) -> tuple[Charge | None, int]:
+        """Return the released charge of the run id, and how many charges it has without one."""
+        if asked.run_id is None:
+            return None, 0
+        rows = connection.execute(
+            f"SELECT {_COLUMNS} FROM charges WHERE ledger = ? AND run_id = ? ORDER BY number",
+            (name, asked.run_id),
+        )
+        known = self._as_charges(rows)
+        for charge in known:
+            refuse_other_run(charge.asked, asked)
+        done = [charge for charge in known if charge.release is not None]
+        return (done[0] if done else None), len(known) - len(done)
+
+    def _as_charges(self, rows: sqlite3.Cursor) -> list[Charge]:
+        """Return the charges in some rows."""
+        try:
+            return [charge_of(row) for row in rows]
+        except (ValueError, TypeError, RecursionError):
+            raise damaged(self.place) from None
+
+
+def _names(connection: sqlite3.Connection) -> list[str]:
+    """Return the names of all ledgers."""
+    return [str(name) for (name,) in connection.execute("SELECT name FROM ledgers ORDER BY name")]
+
+
+def _how_to_make(name: str | None) -> str:
+    """Return how a ledger is made."""
+    return f"make it with `dpsel budget init {name or 'NAME'} --epsilon E`"
+
+
+def _now() -> str:
+    """Return the time, in UTC. Charges are ordered by their numbers, not by clocks."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

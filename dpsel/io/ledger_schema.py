@@ -1,0 +1,100 @@
+"""The tables of a ledger file, and how one is told from any other database."""
+
+import sqlite3
+from pathlib import Path
+
+from dpsel.core.errors import InputError, UsageError
+
+APPLICATION_ID = int.from_bytes(b"dpsl", "big")
+VERSION = 1
+
+# Amounts are exact decimals, so they are texts. `person` is the column of persons, null for rows.
+SCHEMA = (
+    """CREATE TABLE ledgers (
+        name TEXT PRIMARY KEY NOT NULL,
+        epsilon TEXT NOT NULL,
+        delta TEXT NOT NULL,
+        neighbors TEXT NOT NULL,
+        person TEXT,
+        created TEXT NOT NULL
+    )""",
+    """CREATE TABLE charges (
+        ledger TEXT NOT NULL REFERENCES ledgers (name),
+        number INTEGER NOT NULL,
+        time TEXT NOT NULL,
+        epsilon TEXT NOT NULL,
+        delta TEXT NOT NULL,
+        neighbors TEXT NOT NULL,
+        person TEXT,
+        rows_per_unit INTEGER NOT NULL,
+        command TEXT NOT NULL,
+        parameters TEXT NOT NULL,
+        run_id TEXT,
+        release TEXT,
+        PRIMARY KEY (ledger, number)
+    )""",
+    """CREATE UNIQUE INDEX one_release_a_run ON charges (ledger, run_id)
+        WHERE release IS NOT NULL""",
+    """CREATE TRIGGER ledgers_stay BEFORE DELETE ON ledgers
+        BEGIN SELECT RAISE(ABORT, 'a ledger is never deleted'); END""",
+    """CREATE TRIGGER limits_stand BEFORE UPDATE ON ledgers
+        BEGIN SELECT RAISE(ABORT, 'a limit never changes'); END""",
+    """CREATE TRIGGER charges_stay BEFORE DELETE ON charges
+        BEGIN SELECT RAISE(ABORT, 'a charge is never taken back'); END""",
+    """CREATE TRIGGER charges_stand BEFORE UPDATE OF ledger, number, time, epsilon, delta,
+        neighbors, person, rows_per_unit, command, parameters, run_id ON charges
+        BEGIN SELECT RAISE(ABORT, 'a charge never changes'); END""",
+    """CREATE TRIGGER releases_stand BEFORE UPDATE OF release ON charges
+        WHEN OLD.release IS NOT NULL
+        BEGIN SELECT RAISE(ABORT, 'a release never changes'); END""",
+)
+
+
+def make_tables(connection: sqlite3.Connection) -> None:
+    """Make the tables in an empty database, within the transaction that is open."""
+    for statement in SCHEMA:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def is_empty(connection: sqlite3.Connection) -> bool:
+    """Return whether this is a database that nobody has used yet."""
+    return _marks(connection) == (0, 0) and not _definitions(connection)
+
+
+def check_tables(connection: sqlite3.Connection, place: Path) -> None:
+    """Refuse a database that is not a ledger file, or not a sound one."""
+    if is_empty(connection):
+        raise UsageError(f"{place} holds no ledger yet; make one with `dpsel budget init`")
+    application, version = _marks(connection)
+    if application != APPLICATION_ID:
+        raise InputError(f"{place}: is not a ledger file of dpsel; name another one")
+    if version != VERSION:
+        raise InputError(
+            f"{place}: was made by another version of dpsel (schema {version}, expected {VERSION})"
+        )
+    if _definitions(connection) != sorted(SCHEMA):
+        raise InputError(f"{place}: its tables were changed; restore it from a backup")
+    if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+        raise damaged(place)
+
+
+def damaged(place: Path) -> InputError:
+    """Return the error for a file whose content makes no sense."""
+    return InputError(f"{place}: is damaged; restore it from a backup")
+
+
+def _marks(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Return what says whose database it is, and of which version."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return application, version
+
+
+def _definitions(connection: sqlite3.Connection) -> list[str]:
+    """Return what defines the tables, in SQL; SQLite's own are left out."""
+    found = connection.execute(
+        "SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'"
+    )
+    return sorted(str(sql) for (sql,) in found)

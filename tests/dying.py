@@ -1,0 +1,225 @@
+"""Runs commands in processes of their own, which may die at a chosen point: a script for tests.
+
+It forks from a process that has imported everything, which is ten times as fast as starting anew.
+Jobs come as JSON on stdin, in batches that run at once; exit statuses go to stdout.
+"""
+
+import json
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import dpsel.baseline
+import dpsel.cli.app
+import dpsel.cli.select
+import dpsel.io.delimited_table
+import dpsel.io.interrupts
+import dpsel.io.ledger
+import dpsel.io.output
+import dpsel.run
+import dpsel.spending
+from dpsel.cli.releasing import release
+from dpsel.core.randomness import SystemRandomness
+from dpsel.io import ledger_database
+from dpsel.io.ledger import LedgerFile
+from dpsel.io.ledger_records import refuse_overrun
+from dpsel.io.output import Output
+
+with suppress(ImportError):
+    import pydantic  # noqa: F401  (polars imports it when it is first used)
+
+PACKAGE = str(Path(dpsel.run.__file__).parent)
+WATCHED = ("spending.py", "run.py", "ledger", "output.py", "releasing.py", "selection.py")
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def before(owner: Any, name: str) -> None:
+    """Die where a function begins."""
+    setattr(owner, name, lambda *_, **__: die())
+
+
+def after(owner: Any, name: str) -> None:
+    """Die where a function ends."""
+    right = getattr(owner, name)
+
+    def dying(*arguments: Any, **options: Any) -> None:
+        right(*arguments, **options)
+        die()
+
+    setattr(owner, name, dying)
+
+
+def at_statement(*starts: str) -> Callable[[], None]:
+    """Die at a statement that starts so, after others that started so: it is not executed."""
+
+    def patch() -> None:
+        left = list(starts)
+        right = ledger_database._connect
+
+        def watch(statement: str) -> None:
+            if statement.startswith(left[0]):
+                left.pop(0)
+                if not left:
+                    die()
+
+        def watched(place: Path) -> Any:
+            connection = right(place)
+            connection.set_trace_callback(watch)
+            return connection
+
+        ledger_database._connect = watched
+
+    return patch
+
+
+POINTS: dict[str, Callable[[], None]] = {
+    "after BEGIN": at_statement("BEGIN IMMEDIATE", "PRAGMA"),
+    "before INSERT": at_statement("BEGIN IMMEDIATE", "INSERT"),
+    "after INSERT": at_statement("BEGIN IMMEDIATE", "INSERT", "SELECT"),
+    "before COMMIT": at_statement("BEGIN IMMEDIATE", "INSERT", "COMMIT"),
+    "after the charge": lambda: after(LedgerFile, "charge"),
+    "at the first draw": lambda: before(SystemRandomness, "words"),
+    "after the first draw": lambda: after(SystemRandomness, "words"),
+    "after all draws": lambda: after(dpsel.run, "select_from_scores"),
+    "before the store": lambda: before(LedgerFile, "store"),
+    "in the store": at_statement("BEGIN IMMEDIATE", "UPDATE", "COMMIT"),
+    "after the store": lambda: after(LedgerFile, "store"),
+    "before the output": lambda: before(Output, "write"),
+    "after the output": lambda: after(Output, "write"),
+}
+
+
+def charge_after_the_draw() -> None:
+    """A mutant: the charge waits until the selection was drawn."""
+    right = dpsel.run.run_select
+
+    def wrong(table: Any, plan: Any, reporter: Any, charge: Any) -> Any:
+        selection = right(table, plan, reporter, dpsel.run.charge_nothing)
+        charge()
+        return selection
+
+    dpsel.run.run_select = wrong
+
+
+def store_after_the_output() -> None:
+    """A mutant: what was drawn is written at once, and stored only then."""
+    right = LedgerFile.store
+
+    def wrong(self: LedgerFile, name: str, charge: Any, release: str) -> str:
+        os.write(1, release.encode())
+        return right(self, name, charge, release)
+
+    LedgerFile.store = wrong  # type: ignore[method-assign]
+
+
+def charge_without_a_lock() -> None:
+    """A mutant: what is left is looked up, and a little later charged, without a transaction."""
+    right = ledger_database._patiently
+
+    def wrong(connection: Any, statement: str) -> None:
+        if statement not in ("BEGIN IMMEDIATE", "COMMIT"):
+            right(connection, statement)
+
+    def slow(*arguments: Any) -> None:
+        refuse_overrun(*arguments)
+        time.sleep(0.2)
+
+    ledger_database._patiently = wrong
+    setattr(dpsel.io.ledger, "refuse_overrun", slow)  # noqa: B010
+
+
+MUTANTS: dict[str, Callable[[], None]] = {
+    "charge after the draw": charge_after_the_draw,
+    "store after the output": store_after_the_output,
+    "charge without a lock": charge_without_a_lock,
+}
+
+
+def note_draws(place: str) -> None:
+    """Leave a file behind before the first random word is drawn."""
+    right = SystemRandomness.words
+
+    def noted(self: SystemRandomness, count: int) -> Any:
+        Path(place).touch()
+        return right(self, count)
+
+    SystemRandomness.words = noted  # type: ignore[method-assign]
+
+
+def die_at_line(last: int, count_place: str) -> None:
+    """Die before the line of that number is executed, among those that matter; or count them."""
+    seen = 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal seen
+        name = frame.f_code.co_filename
+        if not (name.startswith(PACKAGE) and any(part in name for part in WATCHED)):
+            return None
+        if event == "line":
+            if seen == last:
+                die()
+            seen += 1
+        return trace
+
+    def traced(*arguments: Any, **options: Any) -> None:
+        sys.settrace(trace)
+        release(*arguments, **options)
+        sys.settrace(None)
+        Path(count_place).write_text(str(seen))
+
+    setattr(dpsel.cli.select, "release", traced)  # noqa: B010
+
+
+def child(job: dict[str, Any]) -> None:
+    """Run one job, and never return."""
+    for number, name in ((1, "out"), (2, "err")):
+        place = os.open(job[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        os.dup2(place, number)
+    os.environ |= job.get("environment", {})
+    note_draws(job["drawn"])
+    if "mutant" in job:
+        MUTANTS[job["mutant"]]()
+    if "point" in job:
+        POINTS[job["point"]]()
+    if "largest_file" in job:
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (job["largest_file"],) * 2)
+    if "line" in job:
+        die_at_line(job["line"], job["out"] + ".lines")
+    code = dpsel.cli.app.run(job["arguments"])
+    sys.stdout.flush()
+    os._exit(code)
+
+
+def start(job: dict[str, Any]) -> int:
+    """Start a job, and return its process."""
+    process = os.fork()
+    if process == 0:
+        try:
+            child(job)
+        finally:
+            os._exit(99)
+    return process
+
+
+def main() -> None:
+    """Run all batches."""
+    statuses = []
+    for batch in json.load(sys.stdin):
+        processes = [start(job) for job in batch]
+        statuses += [os.waitstatus_to_exitcode(os.waitpid(one, 0)[1]) for one in processes]
+    sys.stdout.write(json.dumps(statuses))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Ledgers for tests, and ways to look at them from outside."""
+
+import sqlite3
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from dpsel.core.budget import Budget, limit_of
+from dpsel.core.privacy import Neighbors
+from dpsel.io.ledger import LedgerFile
+from dpsel.io.ledger_records import Asked, Terms
+
+ROWS = Terms(Neighbors.ADD_REMOVE)
+
+
+def make_ledger(
+    place: Path, epsilon: str = "10", delta: str = "0", name: str = "patients", terms: Terms = ROWS
+) -> LedgerFile:
+    file = LedgerFile(place)
+    file.make(name, limit_of(epsilon, delta), terms, with_folder=False)
+    return file
+
+
+def asked(
+    epsilon: str = "2",
+    delta: str = "0",
+    *,
+    terms: Terms = ROWS,
+    run_id: str | None = None,
+    **parameters: Any,
+) -> Asked:
+    cost = Budget(Decimal(epsilon), Decimal(delta))
+    return Asked(cost, terms, 1, "select", {"k": 5, **parameters}, run_id)
+
+
+def rows(place: Path, query: str = "SELECT epsilon, release FROM charges") -> list[Any]:
+    """Return what plain SQLite finds in a ledger file."""
+    with closing(sqlite3.connect(place)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def tamper(place: Path, *statements: str) -> None:
+    """Change a ledger file behind its back: without its triggers, which are then put back."""
+    from dpsel.io.ledger_schema import SCHEMA
+
+    triggers = [text for text in SCHEMA if text.startswith("CREATE TRIGGER")]
+    with closing(sqlite3.connect(place)) as connection:
+        for text in triggers:
+            connection.execute(f"DROP TRIGGER {text.split()[2]}")
+        for statement in statements:
+            connection.execute(statement)
+        for text in triggers:
+            connection.execute(text)
+        connection.commit()
