@@ -9,6 +9,16 @@ import pytest
 
 from dpsel import top_k
 from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.audit.exact_law import (
+    Class,
+    Subset,
+    class_law,
+    printed_size,
+    printed_subset_law,
+    right_size,
+    subset_law,
+)
+from dpsel.core.audit.loss import loss
 from dpsel.core.mechanisms import direct, lazy, lipschitz
 from dpsel.core.mechanisms.binomials import log_binomial, log_binomial_gap
 from dpsel.core.mechanisms.lipschitz import float_slack
@@ -18,16 +28,6 @@ from dpsel.core.mechanisms.sampler import Sampler
 from dpsel.core.randomness import make_randomness
 from tests.chi_square import ALPHA, p_value
 from tests.core.test_randomness import Scripted
-from tests.exact_law import (
-    Class,
-    Subset,
-    class_law,
-    loss,
-    printed_size,
-    printed_subset_law,
-    right_size,
-    subset_law,
-)
 
 SCORES = {
     "spread": (9.0, 1.0, 4.5, 7.0, 3.0, 0.0, 6.5, 2.0),

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from dpsel.core.audit.exact_law import Subset, flip_law, subset_law
+from dpsel.core.audit.loss import loss
 from dpsel.core.mechanisms.margin_lipschitz import margin_lipschitz
 from dpsel.core.mechanisms.sampler import Sampler
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import Scores
 from tests.chi_square import ALPHA, p_value
-from tests.exact_law import Subset, flip_law, loss, subset_law
 
 
 def margin_law(

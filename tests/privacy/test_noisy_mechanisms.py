@@ -1,6 +1,5 @@
 """Peeling, permute-and-flip, one-shot Laplace and joint: exact laws, and losses within epsilon."""
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -9,6 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpsel.core.audit.exact_law import Subset
+from dpsel.core.audit.laws import joint_law, laplace_law, peeling_law, permute_and_flip_law
+from dpsel.core.audit.loss import loss
 from dpsel.core.errors import UsageError
 from dpsel.core.mechanisms.joint import joint
 from dpsel.core.mechanisms.oneshot_laplace import noise_scale, oneshot_laplace
@@ -17,84 +19,12 @@ from dpsel.core.mechanisms.permute_and_flip import permute_and_flip
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import Scores
 from tests.chi_square import ALPHA, p_value
-from tests.exact_law import Subset, flip_law, loss
 
 DRAWS = 20_000
 # A draw of joint takes longer.
 FEWER_DRAWS = 6_000
 X = (9.0, 1.0, 4.5, 7.0, 3.0, 0.0)
 TIED = (5.0, 5.0, 2.0, 2.0, 0.0, 5.0)
-
-
-def sets_of(law: dict[Subset, float]) -> dict[Subset, float]:
-    """Return the law of sets from that of sequences."""
-    found: dict[Subset, float] = {}
-    for sequence, chance in law.items():
-        key = tuple(sorted(sequence))
-        found[key] = found.get(key, 0.0) + chance
-    return found
-
-
-def rounds_law(
-    x: Sequence[float], k: int, one_round: Callable[[list[float]], list[float]]
-) -> dict[Subset, float]:
-    """Return the law of k rounds without replacement."""
-    law: dict[Subset, float] = {(): 1.0}
-    for _ in range(k):
-        following: dict[Subset, float] = {}
-        for chosen, chance in law.items():
-            left = [i for i in range(len(x)) if i not in chosen]
-            for i, here in zip(left, one_round([x[i] for i in left]), strict=True):
-                following[(*chosen, i)] = chance * here
-        law = following
-    return sets_of(law)
-
-
-def peeling_law(x: Sequence[float], k: int, epsilon: float) -> dict[Subset, float]:
-    def softmax(values: list[float]) -> list[float]:
-        weights = [math.exp(0.5 * epsilon / k * value) for value in values]
-        return [weight / sum(weights) for weight in weights]
-
-    return rounds_law(x, k, softmax)
-
-
-def permute_and_flip_law(x: Sequence[float], k: int, epsilon: float) -> dict[Subset, float]:
-    def flip(values: list[float]) -> list[float]:
-        chances = flip_law(0.5 * epsilon / k * np.array(values), np.ones(len(values)))
-        return [float(chance) for chance in chances]
-
-    return rounds_law(x, k, flip)
-
-
-def laplace_law(x: Sequence[float], k: int, epsilon: float) -> dict[Subset, float]:
-    """Integrate over the smallest selected value, piece by piece between the scores."""
-    v = np.array(x) * epsilon / (2 * k)
-    nodes, weights = np.polynomial.legendre.leggauss(80)
-    borders = np.unique(np.concatenate([v, v.min() - np.arange(1, 61), v.max() + np.arange(1, 61)]))
-    t = np.concatenate([(a + b) / 2 + (b - a) / 2 * nodes for a, b in itertools.pairwise(borders)])
-    w = np.concatenate([(b - a) / 2 * weights for a, b in itertools.pairwise(borders)])
-    z = t[None, :] - v[:, None]
-    density = 0.5 * np.exp(-np.abs(z))
-    below = np.where(z < 0, density, 1 - density)
-    law = {}
-    for subset in itertools.combinations(range(len(x)), k):
-        others = [i for i in range(len(x)) if i not in subset]
-        rest = below[others].prod(axis=0)
-        total = np.zeros_like(t)
-        for i in subset:
-            total += density[i] * (1 - below[[j for j in subset if j != i]]).prod(axis=0)
-        law[subset] = float((total * rest) @ w)
-    return law
-
-
-def joint_law(x: Sequence[float], k: int, epsilon: float) -> dict[Subset, float]:
-    ordered = sorted(x, reverse=True)
-    weights = {
-        sequence: math.exp(-0.25 * epsilon * max(ordered[j] - x[i] for j, i in enumerate(sequence)))
-        for sequence in itertools.permutations(range(len(x)), k)
-    }
-    total = sum(weights.values())
-    return sets_of({sequence: weight / total for sequence, weight in weights.items()})
 
 
 MECHANISMS: dict[str, tuple[Callable[..., Any], Callable[..., dict[Subset, float]]]] = {

@@ -1,0 +1,179 @@
+"""The exact laws of all mechanisms, by name, for as few features as can be enumerated.
+
+Like the mechanisms they cut scores off where it no longer matters. Otherwise they share nothing
+with them, not even a noise scale: a mechanism with a wrong one must not follow its law.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpsel.core.arrays import FloatArray
+from dpsel.core.audit.exact_law import (
+    Law,
+    Subset,
+    flip_law,
+    margin_law,
+    printed_subset_law,
+    subset_law,
+)
+from dpsel.core.audit.loss import is_law
+
+PRINTED = "printed-lipschitz"
+"""The algorithm as the paper prints it: not private, and known to audits only."""
+
+# Beyond so many terms a law takes too long.
+_MOST_TERMS = 5000
+
+
+def peeling_law(x: Sequence[float], k: int, epsilon: float, delta: float = 0.0) -> Law:
+    """Return the law of k rounds of the exponential mechanism."""
+
+    def softmax(values: FloatArray) -> FloatArray:
+        weights = np.exp(values - values.max())
+        return np.asarray(weights / weights.sum())
+
+    each = 0.5 * epsilon_of_a_round(epsilon, k, delta)
+    return _rounds_law(_weighted(x, k, each, _limit(len(x))), k, softmax)
+
+
+def epsilon_of_a_round(epsilon: float, k: int, delta: float) -> float:
+    """Return the largest epsilon_0 at which k rounds cost (epsilon, delta).
+
+    k epsilon_0 is one bound; rho + 2 sqrt(rho log(1 / delta)), with rho = k epsilon_0^2 / 8, the
+    other. It is solved by halving.
+    """
+    if delta == 0:
+        return epsilon / k
+    low, high = 0.0, epsilon
+    for _ in range(200):
+        rho = 0.5 * (low + high)
+        cost = rho + 2.0 * math.sqrt(-rho * math.log(delta))
+        low, high = (rho, high) if cost <= epsilon else (low, rho)
+    return max(epsilon / k, math.sqrt(8.0 * low / k))
+
+
+def permute_and_flip_law(x: Sequence[float], k: int, epsilon: float) -> Law:
+    """Return the law of k rounds of permute-and-flip."""
+
+    def flip(values: FloatArray) -> FloatArray:
+        return flip_law(values, np.ones(len(values)))
+
+    return _rounds_law(_weighted(x, k, 0.5 * epsilon / k, _limit(len(x))), k, flip)
+
+
+def laplace_law(x: Sequence[float], k: int, epsilon: float, delta: float = 0.0) -> Law:
+    """Return the law of one-shot Laplace.
+
+    Integrates over the smallest selected value: piece by piece between the scores, where the
+    integrand is a polynomial of exponentials.
+    """
+    scale = 2.0 * k
+    if delta > 0:
+        scale = min(scale, 8.0 * math.sqrt(k * (math.log(len(x)) - math.log(delta))))
+    v = _weighted(x, k, epsilon / scale, _limit(len(x)))
+    nodes, weights = np.polynomial.legendre.leggauss(24)
+    tails = np.arange(1, 61)
+    borders = np.unique(np.concatenate([v, v.min() - tails, v.max() + tails]))
+    borders = np.unique(np.concatenate([borders, *map(_filled, itertools.pairwise(borders))]))
+    t = np.concatenate([(a + b) / 2 + (b - a) / 2 * nodes for a, b in itertools.pairwise(borders)])
+    w = np.concatenate([(b - a) / 2 * weights for a, b in itertools.pairwise(borders)])
+    z = t[None, :] - v[:, None]
+    density = 0.5 * np.exp(-np.abs(z))
+    below = np.where(z < 0, density, 1 - density)
+    above = np.where(z < 0, 1 - density, density)
+    law = {}
+    for subset in itertools.combinations(range(len(x)), k):
+        rest = below[[i for i in range(len(x)) if i not in subset]].prod(axis=0)
+        total = np.zeros_like(t)
+        for i in subset:
+            total += density[i] * above[[j for j in subset if j != i]].prod(axis=0)
+        law[subset] = float((total * rest) @ w)
+    return law
+
+
+def joint_law(x: Sequence[float], k: int, epsilon: float) -> Law:
+    """Return the law of the joint exponential mechanism, as that of sets."""
+    limit = k * math.log(len(x)) + 128.0
+    values = _weighted(x, k, 0.25 * epsilon, limit)
+    ordered = np.sort(values)[::-1]
+    law: Law = {}
+    for sequence in itertools.permutations(range(len(x)), k):
+        miss = max(ordered[j] - values[i] for j, i in enumerate(sequence))
+        key = tuple(sorted(sequence))
+        law[key] = law.get(key, 0.0) + math.exp(-min(miss, limit))
+    total = sum(law.values())
+    return {subset: weight / total for subset, weight in sorted(law.items())}
+
+
+@dataclass(frozen=True)
+class KnownLaw:
+    """A law, the parameters it depends on, and how many terms it takes."""
+
+    of: Callable[..., Law]
+    parameters: tuple[str, ...] = ()
+    terms: Callable[[int, int], int] = math.comb
+
+
+LAWS: dict[str, KnownLaw] = {
+    "canonical-lipschitz": KnownLaw(subset_law, ("gamma",)),
+    "margin-lipschitz": KnownLaw(margin_law, ("gamma",)),
+    "peeling": KnownLaw(peeling_law, ("delta",)),
+    "permute-and-flip": KnownLaw(permute_and_flip_law),
+    "oneshot-laplace": KnownLaw(laplace_law, ("delta",)),
+    "joint": KnownLaw(joint_law, terms=math.perm),
+    PRINTED: KnownLaw(printed_subset_law, ("gamma",)),
+}
+
+
+def exact_law(
+    name: str, x: Sequence[float], k: int, epsilon: float, parameters: Mapping[str, Any]
+) -> Law | None:
+    """Return the chance of every k-subset; None where it is not known, or takes too long.
+
+    Args:
+        name: The name of a mechanism.
+        x: Scores in units of their sensitivity.
+        k: How many are selected.
+        epsilon: The mechanism's epsilon.
+        parameters: The mechanism's parameters; a sampler does not change the law.
+    """
+    known = LAWS.get(name)
+    if known is None or known.terms(len(x), k) > _MOST_TERMS:
+        return None
+    law = known.of(x, k, epsilon, **{key: parameters[key] for key in known.parameters})
+    return law if is_law(law) else None
+
+
+def _limit(d: int) -> float:
+    """Return how far scores are looked at, in units of the noise."""
+    return math.log(d) + 128.0
+
+
+def _rounds_law(values: FloatArray, k: int, one_round: Callable[[FloatArray], FloatArray]) -> Law:
+    """Return the law of k rounds without replacement, from the law of one among those left."""
+    law: Law = {(): 1.0}
+    for _ in range(k):
+        following: Law = {}
+        for chosen, chance in law.items():
+            left = [i for i in range(len(values)) if i not in chosen]
+            for i, here in zip(left, one_round(values[left]).tolist(), strict=True):
+                key: Subset = tuple(sorted((*chosen, i)))
+                following[key] = following.get(key, 0.0) + chance * here
+        law = following
+    return dict(sorted(law.items()))
+
+
+def _weighted(x: Sequence[float], k: int, epsilon_per_unit: float, limit: float) -> FloatArray:
+    """Return weighted distances from the k-th largest score, cut off at the limit."""
+    moved = (np.array(x, dtype=np.float64) - sorted(x)[-k]) * epsilon_per_unit
+    return np.clip(moved, -limit, limit)
+
+
+def _filled(ends: tuple[float, float]) -> FloatArray:
+    """Return points between two, no farther apart than 1."""
+    return np.linspace(*ends, math.ceil(ends[1] - ends[0]) + 1)

@@ -1,0 +1,278 @@
+"""Mutants of scores and of the whole command, and the layer of the audit that catches each."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dpsel.audit.releases import select
+from dpsel.core.arrays import BoolArray, FloatArray, IntArray
+from dpsel.core.audit.verdict import Verdict, judge_moves
+from dpsel.core.blocks import Block
+from dpsel.core.bounds import Bounds, Interval
+from dpsel.core.budget import Budget
+from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.randomness import SeededRandomness
+from dpsel.core.scores.base import Outside, Scores
+from dpsel.core.scores.covariance import CovarianceScore
+from dpsel.core.scores.dot import DotScore
+from dpsel.core.scores.kendall import KendallScore
+from dpsel.core.scores.registry import ScoreKind
+from dpsel.core.selection import Selection
+from tests.audited import audited_command, caught_by, moves, only
+
+Patch = pytest.MonkeyPatch
+EPSILON = 0.2
+"""So small that few runs show a loss above it."""
+
+
+class WholeTable:
+    """A score of the whole table: `prepared` does something to its rows before `dot` does."""
+
+    def __init__(self, bounds: Bounds, neighbors: Neighbors, unit: Unit) -> None:
+        self._score = DotScore(bounds, neighbors, unit)
+        self._rows: dict[int, list[Block]] = {}
+        self.outside = Outside()
+
+    def part(self, block: Block) -> Block:
+        return block
+
+    def add(self, part: Block) -> None:
+        self._rows.setdefault(part.first_feature, []).append(part)
+
+    def scores(self) -> Scores:
+        for first, blocks in self._rows.items():
+            X = np.concatenate([block.X for block in blocks])
+            y = np.concatenate([block.y for block in blocks])
+            self._score.add(self._score.part(Block(first, self.prepared(X), y)))
+        return self._score.scores()
+
+    def prepared(self, X: FloatArray) -> FloatArray:
+        return X
+
+
+class ScaledByTheData(WholeTable):
+    """Divides by the largest absolute value, as the paper does."""
+
+    def prepared(self, X: FloatArray) -> FloatArray:
+        largest = np.nanmax(np.abs(np.nan_to_num(X, posinf=1e308, neginf=-1e308)), axis=0)
+        return X / np.where(largest > 0, largest, 1.0)
+
+
+class FilledByTheMean(WholeTable):
+    """Puts the mean of its column into a missing cell."""
+
+    def prepared(self, X: FloatArray) -> FloatArray:
+        finite = np.isfinite(X)
+        count = np.maximum(1, finite.sum(axis=0))
+        with np.errstate(over="ignore"):
+            means = np.where(finite, X / count, 0.0).sum(axis=0)
+        return np.where(np.isnan(X), means, X)
+
+
+class Centered(WholeTable):
+    """Subtracts the mean of its column."""
+
+    def prepared(self, X: FloatArray) -> FloatArray:
+        clipped = np.clip(np.nan_to_num(X), -1, 1)
+        return np.asarray(clipped - clipped.mean(axis=0))
+
+
+class Unbounded(DotScore):
+    """Leaves values outside of their bounds as they are."""
+
+    def __init__(self, bounds: Bounds, neighbors: Neighbors, unit: Unit) -> None:
+        wide = [
+            Interval(100 * low, 100 * high) for low, high in zip([-1] * 3, [1] * 3, strict=True)
+        ]
+        super().__init__(Bounds.of(wide, bounds.target), neighbors, unit)
+        self._sensitivity = self._sensitivity // 100
+
+
+class FailsOnMissing(DotScore):
+    """Refuses a table with a missing cell."""
+
+    def part(self, block: Block) -> Any:
+        if np.isnan(block.X).any():
+            raise ValueError("missing")
+        return super().part(block)
+
+
+class MeasuresItself(DotScore):
+    """States a sensitivity that it reads off the data."""
+
+    def scores(self) -> Scores:
+        scores = super().scores()
+        return Scores(scores.values, float(max(1, scores.values.max())))
+
+
+class CutsByBlocks(CovarianceScore):
+    """Centers every block by itself: the score depends on how the table is cut."""
+
+    def part(self, block: Block) -> Any:
+        centered = block.X - np.nan_to_num(block.X, posinf=0, neginf=0).clip(-1, 1).mean(axis=0)
+        return super().part(Block(block.first_feature, centered, block.y))
+
+
+def half_sensitivity(score: Callable[..., Any]) -> ScoreKind:
+    """Return a score that states the sensitivity of add-remove for every relation."""
+    return ScoreKind(lambda bounds, neighbors, unit: score(bounds, Neighbors.ADD_REMOVE, unit))
+
+
+def one_row(score: Callable[..., Any]) -> ScoreKind:
+    """Return a score that forgets how many rows a person has."""
+    return ScoreKind(lambda bounds, neighbors, unit: score(bounds, neighbors, Unit()))
+
+
+@pytest.mark.parametrize(
+    ("kind", "neighbors", "rows"),
+    [
+        (half_sensitivity(DotScore), Neighbors.REPLACE_ONE, 1),
+        (half_sensitivity(KendallScore), Neighbors.REPLACE_ONE, 1),
+        (ScoreKind(ScaledByTheData), Neighbors.ADD_REMOVE, 1),
+        (ScoreKind(ScaledByTheData), Neighbors.REPLACE_ONE, 1),
+        (ScoreKind(FilledByTheMean), Neighbors.ADD_REMOVE, 1),
+        (ScoreKind(Centered), Neighbors.ADD_REMOVE, 1),
+        (ScoreKind(Unbounded), Neighbors.ADD_REMOVE, 1),
+        (ScoreKind(CutsByBlocks), Neighbors.REPLACE_ONE, 1),
+        (one_row(DotScore), Neighbors.ADD_REMOVE, 3),
+        (one_row(KendallScore), Neighbors.ADD_REMOVE, 2),
+    ],
+)
+def test_wrong_scores_are_caught_by_the_audit_of_scores(
+    kind: ScoreKind, neighbors: Neighbors, rows: int
+) -> None:
+    found = moves(kind, neighbors, rows)
+    assert found.failure is None
+    assert found.share > 1
+    assert judge_moves([found])[0] is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("score", "failure"),
+    [
+        (FailsOnMissing, "the score failed on a table, with ValueError"),
+        (MeasuresItself, "the stated sensitivity depends on the table"),
+    ],
+)
+def test_scores_that_fail_or_measure_themselves_are_caught(
+    score: type[DotScore], failure: str
+) -> None:
+    found = moves(ScoreKind(score), Neighbors.ADD_REMOVE)
+    assert found.failure == failure
+    assert judge_moves([found]) == (Verdict.FAIL, f"{failure}.")
+
+
+def on_frames(change: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable[..., Selection]:
+    """Return the command with a step before it that it does not tell of."""
+
+    def changed(path: str, **options: Any) -> Selection:
+        read = pl.read_csv if path.endswith(".csv") else pl.read_parquet
+        frame = read(path).cast({"^x.*$": pl.Float64, "y": pl.Float64})
+        return select(change(frame), **options)  # type: ignore[arg-type]
+
+    return changed
+
+
+def scaled(frame: pl.DataFrame) -> pl.DataFrame:
+    features = pl.col("^x.*$")
+    return frame.with_columns(features / features.abs().max())
+
+
+def filled(frame: pl.DataFrame) -> pl.DataFrame:
+    features = pl.col("^x.*$")
+    return frame.with_columns(features.fill_null(features.mean()))
+
+
+@pytest.mark.parametrize(("change", "pair"), [(scaled, "outlier"), (filled, "missing")])
+def test_private_steps_that_are_not_are_caught_by_the_audit_of_the_command(
+    change: Callable[[pl.DataFrame], pl.DataFrame], pair: str, monkeypatch: Patch
+) -> None:
+    monkeypatch.setattr("dpsel.audit.releases.select", on_frames(change))
+    only(pair, monkeypatch)
+    found = audited_command(150, epsilon=EPSILON)
+    assert caught_by(found) == {"sampling", "fit to the law"}
+    assert found.verdict is Verdict.FAIL
+
+
+def test_a_fixed_seed_is_caught_by_the_audit_of_the_command(monkeypatch: Patch) -> None:
+    class Fixed(SeededRandomness):
+        private = True
+
+    monkeypatch.setattr("dpsel.run.make_randomness", lambda seed: Fixed(7))
+    only("empty", monkeypatch)
+    found = audited_command(20, seed=None)
+    assert "check: fresh-randomness" in caught_by(found)
+    assert found.verdict is Verdict.FAIL
+
+
+def test_a_cap_on_rows_that_is_not_kept_is_caught_by_sampling(monkeypatch: Patch) -> None:
+    def everybody(self: object, persons: object, codes: IntArray) -> BoolArray:
+        return codes >= 0
+
+    monkeypatch.setattr("dpsel.core.persons.PersonLimit.keep", everybody)
+    only("empty", monkeypatch)
+    found = audited_command(150, epsilon=EPSILON, **{"rows-per-person": 1})
+    assert "sampling" in caught_by(found)
+
+
+def test_a_record_with_something_of_the_data_in_it_is_caught_by_its_shape(
+    monkeypatch: Patch,
+) -> None:
+    def counted(path: str, **options: Any) -> Selection:
+        read = pl.read_csv if path.endswith(".csv") else pl.read_parquet
+        return replace(select(path, **options), version=f"0.1.0+{len(read(path))}")
+
+    monkeypatch.setattr("dpsel.audit.releases.select", counted)
+    only("empty", monkeypatch)
+    found = audited_command(150, epsilon=EPSILON)
+    assert {"check: sets", "sampling"} <= caught_by(found)
+
+
+def test_a_record_that_claims_too_much_is_caught_by_its_claims(monkeypatch: Patch) -> None:
+    def boasting(path: str, **options: Any) -> Selection:
+        selection = select(path, **options)
+        if selection.guarantee is None:
+            return selection
+        return replace(selection, guarantee=replace(selection.guarantee, epsilon=0.5))
+
+    monkeypatch.setattr("dpsel.audit.releases.select", boasting)
+    only("empty", monkeypatch)
+    found = audited_command(20)
+    assert "check: claims" in caught_by(found)
+    assert found.explanation == "the record claims another epsilon."
+
+
+@pytest.mark.parametrize(
+    ("name", "mutant"),
+    [
+        ("dpsel.spending.cost_of", lambda guarantee: Budget(Decimal("1e-9"))),
+        ("dpsel.api.open_purse", lambda *arguments, **options: None),
+    ],
+)
+def test_charges_that_are_too_small_or_missing_are_caught_by_the_ledger(
+    name: str, mutant: Callable[..., Any], monkeypatch: Patch
+) -> None:
+    monkeypatch.setattr(name, mutant)
+    only("empty", monkeypatch)
+    found = audited_command(20)
+    assert "check: charge" in caught_by(found)
+    assert found.explanation == "a ledger was charged with another epsilon or delta."
+
+
+def test_data_dependent_scaling_that_says_so_fails_only_as_a_claim(monkeypatch: Patch) -> None:
+    # As `dpsel preprocess --scale max-abs` does: what is released is honest about its scope.
+    def honest(path: str, **options: Any) -> Selection:
+        selection = on_frames(scaled)(path, **options)
+        if selection.guarantee is None:
+            return selection
+        scope = replace(selection.guarantee.scope, end_to_end=False)
+        return replace(selection, guarantee=replace(selection.guarantee, scope=scope))
+
+    monkeypatch.setattr("dpsel.audit.releases.select", honest)
+    only("empty", monkeypatch)
+    assert "check: claims" in caught_by(audited_command(20))

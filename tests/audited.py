@@ -1,0 +1,83 @@
+"""Audits as tests run them: seeded, in this process, and sure beyond one error in ten million."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dpsel.audit.command import audit_command
+from dpsel.audit.mechanism import audit_mechanism
+from dpsel.audit.plan import CommandPlan, MechanismPlan, make_audit_plan
+from dpsel.core.audit.certificate import Certificate
+from dpsel.core.audit.file_pairs import FilePair, file_pairs
+from dpsel.core.audit.moves import ScoreMoves, largest_move
+from dpsel.core.audit.targets import MechanismTarget
+from dpsel.core.audit.verdict import Verdict
+from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.scores.registry import ScoreKind
+from tests.tables import Silent
+
+CONFIDENCE = 1 - 1e-7
+"""A right mechanism fails for one seed in ten million."""
+
+
+def mechanism_plan(
+    name: str, samples: int, *, seed: int | None = 1, worst_case: bool = False, **given: Any
+) -> MechanismPlan:
+    asked = {"mechanism": name, "samples": str(samples), "confidence": CONFIDENCE, "threads": 1}
+    plan = make_audit_plan(
+        command=False, worst_case=worst_case, seed=seed, given={**asked, **given}
+    )
+    assert isinstance(plan, MechanismPlan)
+    return plan
+
+
+def audited(
+    name: str, samples: int, *, target: type[MechanismTarget] | None = None, **given: Any
+) -> Certificate:
+    """Audit a mechanism, or one that draws as `target` does."""
+    plan = mechanism_plan(name, samples, **given)
+    if target is not None:
+        plan = replace(plan, target=target(**vars(plan.target)))
+    return audit_mechanism(plan, Silent())
+
+
+def audited_command(samples: int, *, seed: int | None = 1, **given: Any) -> Certificate:
+    """Audit the whole command."""
+    asked = {"samples": str(samples), "confidence": CONFIDENCE, "threads": 1}
+    plan = make_audit_plan(command=True, worst_case=False, seed=seed, given={**asked, **given})
+    assert isinstance(plan, CommandPlan)
+    return audit_command(plan, Silent())
+
+
+def only(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the command on one of the pairs of tables only, which saves time."""
+    if name != "searched":
+        monkeypatch.setattr("dpsel.core.audit.file_pairs._STARTS", 1)
+        monkeypatch.setattr("dpsel.core.audit.file_pairs._STEPS", 0)
+
+    def chosen(*arguments: Any, **options: Any) -> list[FilePair]:
+        return [pair for pair in file_pairs(*arguments, **options) if pair.name == name]
+
+    monkeypatch.setattr("dpsel.audit.command.file_pairs", chosen)
+
+
+def moves(kind: ScoreKind, neighbors: Neighbors, rows: int = 1, tables: int = 100) -> ScoreMoves:
+    """Audit a score under one relation."""
+    unit = Unit("person" if rows > 1 else "row", rows)
+    return largest_move(kind, neighbors, unit, tables=tables, seed=1)
+
+
+def caught_by(certificate: Certificate) -> set[str]:
+    """Return the layers of an audit that something did not get through."""
+    fields = certificate.fields
+    epsilon = fields["audited"]["epsilon"]
+    found = {f"check: {check['name']}" for check in fields["checks"] if not check["passed"]}
+    if fields["lower_bound"] is None or fields["lower_bound"] > epsilon:
+        found.add("sampling")
+    if fields["exact_loss"] is not None and fields["exact_loss"] > epsilon:
+        found.add("exact law")
+    if any(pair["follows_exact_law"] is False for pair in fields["pairs"]):
+        found.add("fit to the law")
+    assert bool(found) == (certificate.verdict is not Verdict.PASS)
+    return found
