@@ -20,8 +20,9 @@ import polars as pl
 from sklearn.linear_model import Lasso
 
 from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.lasso import PENALTY, lasso_coefficients
 from dpsel.core.randomness import make_randomness
-from dpsel.core.twostage import PENALTY, block_votes, lasso_coefficients, random_partition
+from dpsel.core.twostage import block_votes, random_partition
 
 K = 5
 

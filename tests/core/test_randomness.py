@@ -1,5 +1,7 @@
 """Draws from words: the right law, and full precision at both ends."""
 
+import hashlib
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,9 +11,11 @@ from dpsel.core.errors import UsageError
 from dpsel.core.mechanisms.losses import largest_noise
 from dpsel.core.randomness import (
     SystemRandomness,
+    derived_seed,
     exponentials,
     integers_below,
     make_randomness,
+    seeded_generator,
 )
 from tests.chi_square import ALPHA
 
@@ -100,3 +104,48 @@ def test_a_seed_gives_the_same_draws_again() -> None:
     assert not np.array_equal(first, exponentials(make_randomness(12), 5))
     with pytest.raises(UsageError, match="seed must be 0 or more, got -1"):
         make_randomness(-1)
+
+
+def test_a_derived_seed_depends_on_the_seed_and_all_names_of_the_part_alone() -> None:
+    parts = [
+        *(("golub", "dp-sis", 5, 1.0), ("golub", "dp-sis", 5, 2.0), ("golub", "dp-sis", 1.0, 5)),
+        *(("golub", "dp-sis", 51, 0), ("golub", "dp-sis", 5, 10), ("golubdp-sis", 5, 10)),
+        *(("golub",), ("golu", "b"), (), ("",), ("", ""), (None,)),
+    ]
+    found = {(seed, part): derived_seed(seed, *part) for seed in (0, 1, 10) for part in parts}
+    assert len(set(found.values())) == len(found) == 36
+    for (seed, part), derived in reversed(found.items()):
+        assert derived_seed(seed, *part) == derived
+        assert 0 <= derived < 1 << 64
+        assert len(make_randomness(derived).words(2)) == 2
+    # Names, not objects: another process, or a number read from a file, finds the same.
+    assert derived_seed(1, "5", "1.0") == derived_seed(1, 5, 1.0)
+
+
+def test_a_derived_seed_stays_the_same_in_every_version() -> None:
+    # The first 8 bytes of sha256(b"['7', 'golub', '3']"), as other tools find it.
+    assert derived_seed(7, "golub", 3) == int.from_bytes(
+        hashlib.sha256(b"['7', 'golub', '3']").digest()[:8], "big"
+    )
+
+
+def test_derived_seeds_are_uniform_and_start_streams_that_are_not_alike() -> None:
+    seeds = np.array([derived_seed(3, "cell", i) for i in range(20_000)], dtype=np.uint64)
+    for shift in (0, 28, 60):
+        counts = np.bincount(((seeds >> np.uint64(shift)) & np.uint64(15)).astype(np.int64))
+        assert stats.chisquare(counts).pvalue > ALPHA
+    firsts = np.concatenate([exponentials(make_randomness(int(seed)), 1) for seed in seeds])
+    assert stats.kstest(firsts, "expon").pvalue > ALPHA
+    assert abs(stats.spearmanr(firsts[:-1], firsts[1:]).pvalue) > ALPHA
+    assert stats.kstest(firsts * 1.1, "expon").pvalue < ALPHA
+
+
+def test_a_generator_for_synthetic_data_gives_the_same_numbers_again() -> None:
+    first = seeded_generator(derived_seed(2, "X")).standard_normal(4)
+    assert np.array_equal(first, seeded_generator(derived_seed(2, "X")).standard_normal(4))
+    assert not np.array_equal(first, seeded_generator(derived_seed(2, "Y")).standard_normal(4))
+
+
+def test_a_derived_seed_takes_names_apart_and_takes_names_that_are_not_text() -> None:
+    assert derived_seed(0, "a\x1fb") != derived_seed(0, "a", "b")
+    assert derived_seed(0, "t\udcff.csv") != derived_seed(0, "t\udcfe.csv")

@@ -11,17 +11,18 @@ from hypothesis import strategies as st
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.errors import UsageError
+from dpsel.core.exact import exact_top_k
+from dpsel.core.lasso import lasso_coefficients, quiet_solver
 from dpsel.core.privacy import Neighbors, Unit
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import Scores
 from dpsel.core.twostage import (
     block_votes,
     contiguous_blocks,
-    exact_top_k,
     independent_blocks,
-    lasso_coefficients,
     random_partition,
     two_stage_scores,
+    votes_for_each_k,
 )
 
 linear_model = pytest.importorskip("sklearn.linear_model", reason="scikit-learn is not installed")
@@ -246,3 +247,32 @@ def test_a_missing_scikit_learn_is_said_plainly(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(UsageError) as caught:
         lasso_coefficients(X, y)
     assert str(caught.value) == "the method needs scikit-learn: pip install 'dpsel[baseline]'"
+
+
+@pytest.mark.parametrize("penalty", [0.1, 0.02])
+@pytest.mark.parametrize(("rows", "d", "blocks"), [(60, 30, 6), (40, 12, 9), (3, 5, 4), (0, 5, 2)])
+def test_votes_for_each_k_are_the_block_votes_of_that_k(
+    rows: int, d: int, blocks: int, penalty: float
+) -> None:
+    X, y = table(rows, d, rows)
+    X = np.asfortranarray(X)
+    before = X.copy(), y.copy()
+    block_of_row = independent_blocks(rows, blocks, make_randomness(d))
+    # In any order, some twice, up to whole supports.
+    ks = [3, 1, d, 2, 3]
+    with quiet_solver(penalty):
+        votes = votes_for_each_k(X, y, block_of_row, blocks, ks, penalty=penalty)
+    expected = [block_votes(X, y, block_of_row, blocks, k, penalty=penalty) for k in ks]
+    assert [vote.tolist() for vote in votes] == [vote.tolist() for vote in expected]
+    assert all(vote.dtype == np.int64 for vote in votes)
+    assert votes[0] is not votes[-1]
+    if rows == 60:
+        assert len({str(vote.tolist()) for vote in votes}) > 1
+    assert np.array_equal(X, before[0])
+    assert np.array_equal(y, before[1])
+
+
+def test_votes_for_no_k_are_none() -> None:
+    X, y = table(20, 5, 0)
+    with quiet_solver():
+        assert votes_for_each_k(X, y, contiguous_blocks(20, 4), 4, []) == []

@@ -1,0 +1,180 @@
+"""`dpsel evaluate`."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from dpsel.cli import evaluate_options as own
+from dpsel.cli import options, preprocess_options
+from dpsel.cli.render import TerminalReporter
+from dpsel.core.choices import DEFAULT_CLIP, Scale
+from dpsel.core.errors import UsageError
+from dpsel.core.privacy import Neighbors
+from dpsel.io.formats import ResultsFormat, results_format_of
+
+
+def evaluate(
+    tables: own.Tables,
+    target: options.Target,
+    k: own.Ks,
+    epsilon: own.Epsilons = "0.1:20:log12",
+    trials: own.Trials = 100,
+    method: own.Methods = [],  # noqa: B006
+    truth: own.TruthOption = "lasso",
+    penalty: own.Penalty = 0.1,
+    scale: own.ScaleOption = Scale.NONE,
+    clip: preprocess_options.Clip = DEFAULT_CLIP,
+    blocks: own.Blocks = None,
+    delta: options.Delta = None,
+    neighbors: options.NeighborsOption = Neighbors.ADD_REMOVE,
+    features: options.Features = [],  # noqa: B006
+    exclude: options.Exclude = [],  # noqa: B006
+    positive: options.Positive = None,
+    encode_target: preprocess_options.EncodeTarget = False,
+    bounds: options.BoundsFile = None,
+    lower: options.Lower = None,
+    upper: options.Upper = None,
+    input_format: options.InputFormatOption = None,
+    separator: options.Separator = None,
+    seed: own.SweepSeed = 0,
+    threads: own.SweepThreads = None,
+    resume: own.Resume = False,
+    output: own.ResultsPlace = None,
+    results_format: own.ResultsFormatOption = None,
+    report: own.Report = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    no_progress: options.NoProgress = False,
+    debug: options.Debug = False,
+) -> None:
+    """Try private selection on your own data: what would a method find at which epsilon?
+
+    For the data's holder only: nothing of what it prints or writes is private. It runs every
+    method for every k and epsilon many times, and compares the picks with features taken as true.
+    Holds the tables in memory.
+
+    Example: dpsel evaluate data.parquet --target y --k 5 --epsilon 0.1:20:log12 --report r.html
+    """
+    from dpsel.evaluate_plan import make_evaluate_plan
+    from dpsel.io.interrupts import take_interrupts_back
+
+    take_interrupts_back()
+    plan = make_evaluate_plan(
+        target=target,
+        k=k,
+        epsilon=epsilon,
+        trials=trials,
+        methods=method,
+        truth=truth,
+        penalty=penalty,
+        scale=scale,
+        clip=clip,
+        blocks=blocks,
+        delta=delta,
+        neighbors=neighbors,
+        features=features,
+        exclude=exclude,
+        positive=positive,
+        encode_target=encode_target,
+        bounds=bounds,
+        lower=lower,
+        upper=upper,
+        input_format=input_format,
+        separator=separator,
+        seed=seed,
+        threads=threads,
+    )
+    if output is None and report is None and not (sys.stdout is None or sys.stdout.isatty()):
+        output = "-"
+    written = _format(output, results_format)
+    reporter = TerminalReporter(quiet=quiet, bar=not no_progress, work="evaluating")
+    _run(tables, plan, output, written, report, reporter, resume=resume, force=force)
+
+
+def _format(output: str | None, asked: ResultsFormat | None) -> ResultsFormat:
+    """Return the format of the results."""
+    if asked is not None:
+        return asked
+    return ResultsFormat.JSON if output in (None, "-") else results_format_of(Path(output).name)
+
+
+def _run(
+    tables: list[str],
+    plan: Any,
+    output: str | None,
+    written: ResultsFormat,
+    report: str | None,
+    reporter: TerminalReporter,
+    *,
+    resume: bool,
+    force: bool,
+) -> None:
+    """Sweep, and write what was asked for."""
+    from dpsel.cli.render import show_results
+    from dpsel.evaluating import table_sets
+    from dpsel.io.journal import Journal
+    from dpsel.io.ledger_place import NAME_VARIABLE, ledger_from_environment
+    from dpsel.io.output import Output
+    from dpsel.io.results import frequencies_frame, results_bytes, results_frame
+    from dpsel.io.sources import input_files
+    from dpsel.sweep import run_sweep
+
+    inputs = [path for table in tables for path in input_files(table)]
+    places = [place for place in (output, report) if place is not None]
+    for place in places:
+        # Said before the sweep, not after it. Nothing is left behind if it is killed.
+        with Output(place, force=force, inputs=inputs):
+            pass
+    if report is not None:
+        from dpsel.io.figures.style import load_matplotlib
+
+        load_matplotlib()
+    about = {"tables": tables, "target": plan.tables.wanted.target, **plan.sweep.described()}
+    journal = Journal(_journal_place(places, resume), about, resume=resume, force=force)
+    try:
+        with reporter:
+            sets = table_sets(tables, plan.tables, reporter)
+            found = run_sweep(sets, plan.sweep, journal, reporter, plan.tables.threads)
+            reporter.note("this is not private: nothing of it is for release")
+            if ledger_from_environment() is not None:
+                reporter.note(f"{NAME_VARIABLE} is not charged: an evaluation releases nothing")
+        results, frequencies = results_frame(found.results), frequencies_frame(found.frequencies)
+        show_results(results, reporter)
+        if report is not None:
+            page = _page(plan, results, frequencies)
+            with Output(report, force=force, inputs=inputs) as page_file:
+                page_file.write(page.encode())
+        if output is not None:
+            content = results_bytes(results, frequencies, about, written)
+            with Output(output, force=force, inputs=inputs) as results_file:
+                results_file.write(content)
+        journal.remove()
+    finally:
+        journal.close()
+
+
+def _journal_place(places: list[str], resume: bool) -> Path | None:
+    """Return where an unfinished sweep is kept: beside the first file that will be written."""
+    from dpsel.io.output import is_plain
+
+    for place in places:
+        if is_plain(place):
+            return Path(f"{place}.unfinished")
+    if resume:
+        raise UsageError("--resume needs --output FILE or --report FILE: a run is kept beside it")
+    return None
+
+
+def _page(plan: Any, results: Any, frequencies: Any) -> str:
+    """Return the report."""
+    from dpsel.evaluating import report_facts
+    from dpsel.io.report import report_html, sweep_figures
+
+    facts = report_facts(plan.sweep, results)
+    return report_html(
+        "Private feature selection, evaluated",
+        facts,
+        results,
+        sweep_figures(results, frequencies),
+        [],
+    )

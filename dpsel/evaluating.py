@@ -1,0 +1,120 @@
+"""`evaluate`: tables in memory, and a sweep over them. For the data's holder only."""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import PurePath
+
+import polars as pl
+
+from dpsel import __version__
+from dpsel.core.bounds import Bounds
+from dpsel.core.choices import Scale
+from dpsel.core.errors import UsageError
+from dpsel.core.evaluation.data import EvaluationData, Rows
+from dpsel.in_memory import rows_in_memory
+from dpsel.io.bounds_file import PublicBounds
+from dpsel.io.columns import Wanted, choose_columns
+from dpsel.io.formats import InputFormat, Orientation
+from dpsel.io.raw_tables import RawTable
+from dpsel.io.sources import STDIN
+from dpsel.io.targets import TargetCoding
+from dpsel.labels import label_interval, labels_of
+from dpsel.run import Reporter
+from dpsel.sweep_plan import SweepPlan
+
+
+class _Notes:
+    """Passes notes on, but not how far the reading of one table is."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self.note = reporter.note
+
+    def progress(self, done: float) -> None:
+        """Say nothing."""
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """How the tables of an evaluation are read."""
+
+    wanted: Wanted
+    positive: str | None
+    encode: bool
+    bounds: PublicBounds
+    input_format: InputFormat | None
+    separator: str | None
+    threads: int
+
+
+def table_sets(
+    places: Sequence[str], plan: TablePlan, reporter: Reporter
+) -> list[Callable[[], EvaluationData]]:
+    """Return what reads each table, named by its file."""
+    if places.count(STDIN) > 1:
+        raise UsageError("only one table can be stdin")
+    names = _set_names(places)
+    notes = _Notes(reporter)
+
+    def loader(place: str, name: str) -> Callable[[], EvaluationData]:
+        return lambda: load_table(place, name, plan, notes)
+
+    return [loader(place, name) for place, name in zip(places, names, strict=True)]
+
+
+def load_table(place: str, name: str, plan: TablePlan, reporter: Reporter) -> EvaluationData:
+    """Read a whole table.
+
+    Privacy:
+        Guarantee: none; the rows are private.
+        Tested by: tests/cli/test_evaluate.py
+    """
+    wanted = plan.wanted
+    raw = RawTable(
+        place, wanted.target, Orientation.COLUMNS, None, None, plan.input_format, plan.separator
+    )
+    open_again = raw.opener(labels_are_numbers=not wanted.labels)
+    with closing(open_again()) as table:
+        layout = choose_columns(table.columns, wanted, table.label)
+        columns = [column.name for column in table.columns]
+    classes = labels_of(open_again, layout) if plan.encode else None
+    coding = TargetCoding(plan.positive, classes)
+    bounds = plan.bounds.resolve(layout.names, wanted.target, columns, coded=coding.of_text)
+    if coding.of_text:
+        bounds = Bounds(bounds.lower, bounds.upper, label_interval(coding))
+    with closing(open_again()) as table:
+        X, y = rows_in_memory(table, layout, coding, reporter, plan.threads)
+    return EvaluationData(name, tuple(layout.names), Rows(X, y), bounds, coding.of_text)
+
+
+def report_facts(plan: SweepPlan, results: pl.DataFrame) -> list[tuple[str, str]]:
+    """Return what was run, for the report."""
+    sets = results.select("dataset", "n", "d").unique(maintain_order=True).rows()
+    scaling = "by their bounds" if plan.scale is Scale.NONE else str(plan.scale)
+    if plan.scale is Scale.ROBUST:
+        scaling += f", clipped at {plan.clip:g}"
+    return [
+        ("data", "; ".join(f"{name} ({n} rows, {d} features)" for name, n, d in sets)),
+        ("methods", ", ".join(method.name for method in plan.methods)),
+        ("k", ", ".join(asked.text for asked in plan.ks)),
+        ("epsilon", ", ".join(f"{epsilon:g}" for epsilon in plan.epsilons)),
+        ("trials in each cell", str(plan.trials)),
+        ("true features", plan.truth.described()),
+        ("scaling", scaling),
+        ("neighbors", str(plan.neighbors)),
+        ("blocks of two-stage", str(plan.blocks or "the square root of the number of rows")),
+        ("seed", str(plan.seed)),
+        ("dpsel", __version__),
+    ]
+
+
+def _set_names(places: Sequence[str]) -> list[str]:
+    """Return a name for each table: its file's, with a number where two are the same."""
+    found: list[str] = []
+    for place in places:
+        stem = "stdin" if place == STDIN else PurePath(place).name.split(".")[0] or place
+        name, number = stem, 2
+        while name in found:
+            name, number = f"{stem}-{number}", number + 1
+        found.append(name)
+    return found

@@ -1,0 +1,226 @@
+"""The report of an evaluation: one HTML file that needs nothing else."""
+
+import base64
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpsel.io.figures.accuracy import accuracy_figure
+from dpsel.io.figures.frequencies import MOST, frequencies_figure
+from dpsel.io.figures.heatmap import differences, heatmap_figure, welch_words
+from dpsel.io.figures.names import printable
+from dpsel.io.figures.order import order_figure
+from dpsel.io.figures.palette import MethodStyle, Theme, method_styles
+from dpsel.io.figures.panels import k_words
+from dpsel.io.figures.style import svg_text
+from dpsel.io.report_page import page
+from dpsel.io.report_table import facts_table, results_table, safe
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from dpsel.io.figures.style import Figure
+
+Looks = dict[Theme, dict[str, MethodStyle]]
+
+# Bars are shown for so many data sets, and curves of one figure stand in so many panels.
+MOST_DATASETS = 6
+MOST_PANELS = 24
+SHOWN_EPSILON = 2.0
+_PAPER = ("dp-sis", "two-stage")
+_IN_TABLE = "The values are in the table of all results."
+
+
+@dataclass(frozen=True)
+class ReportFigure:
+    """A figure in both themes, with the words below it and the words in its place."""
+
+    caption: str
+    alt: str
+    light_svg: str
+    dark_svg: str
+
+
+def report_html(
+    title: str,
+    facts: list[tuple[str, str]],
+    results: "pl.DataFrame",
+    figures: list[ReportFigure],
+    notes: list[str],
+) -> str:
+    """Return a page that says it is not private, with figures, all results and notes.
+
+    All arguments are plain text; names of data sets, methods and features may hold anything.
+    """
+    sections = [facts_table(facts)]
+    if figures:
+        sections.append("<h2>Figures</h2>")
+        sections += [_figure(figure, number) for number, figure in enumerate(figures, start=1)]
+    sections.append(results_table(results))
+    if notes:
+        items = "\n".join(f"<li>{safe(note)}</li>" for note in notes)
+        sections.append(f"<h2>Notes</h2>\n<ul>\n{items}\n</ul>")
+    return page(printable(title), sections)
+
+
+def _figure(figure: ReportFigure, number: int) -> str:
+    """Return one figure as HTML: the light picture, or the dark one on a dark screen."""
+    width, height = _pixels(figure.light_svg)
+    return f"""<figure id="figure-{number}" style="--width: {width}px">
+<div class="scroll" role="region" aria-label="Figure {number}" tabindex="0"><picture>
+<source media="screen and (prefers-color-scheme: dark)" srcset="{_data_uri(figure.dark_svg)}">
+<img src="{_data_uri(figure.light_svg)}" width="{width}" height="{height}" alt="{safe(figure.alt)}">
+</picture></div>
+<figcaption>Figure {number}. {safe(figure.caption)}</figcaption>
+</figure>"""
+
+
+def _data_uri(svg: str) -> str:
+    """Return a picture as an address that holds all of it."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+
+
+def _pixels(svg: str) -> tuple[int, int]:
+    """Return a picture's natural width and height on a page; 96 pixels are 72 points."""
+    width = re.search(r'\bwidth="([\d.]+)pt"', svg)
+    height = re.search(r'\bheight="([\d.]+)pt"', svg)
+    if width is None or height is None:
+        return 800, 600
+    return round(float(width[1]) * 4 / 3), round(float(height[1]) * 4 / 3)
+
+
+def sweep_figures(
+    results: "pl.DataFrame", frequencies: "pl.DataFrame | None" = None
+) -> list[ReportFigure]:
+    """Return the standard figures of an evaluation.
+
+    Accuracy; where the first private method differs from the second (for the paper's two, if
+    both are there); order curves; and the features picked most often.
+
+    Args:
+        results: One row a cell.
+        frequencies: One row a feature, method and cell; None for no such figure.
+
+    Raises:
+        UsageError: If matplotlib is missing.
+    """
+    if results.is_empty():
+        return []
+    looks = {theme: method_styles(results, theme) for theme in Theme}
+    figures = [_accuracy(results, looks), *_heat_maps(results), *_orders(results, looks)]
+    if frequencies is not None:
+        figures += _most_picked(frequencies, looks)
+    return figures
+
+
+def _both(caption: str, alt: str, draw: Callable[[Theme], "Figure"]) -> ReportFigure:
+    """Return a figure drawn in both themes."""
+    light, dark = (svg_text(draw(theme)) for theme in Theme)
+    return ReportFigure(caption, alt, light, dark)
+
+
+def _names(values: "pl.Series") -> str:
+    """Return a few names in words, and how many more there are."""
+    names = values.unique(maintain_order=True).to_list()
+    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+    return ", ".join(names[:6]) + more
+
+
+def _accuracy(results: "pl.DataFrame", looks: Looks) -> ReportFigure:
+    """Return accuracy against epsilon."""
+    caption = "Accuracy against epsilon: the share of the k picks that are right"
+    if results["private"].any():
+        caption += ", with bands of 95 % intervals"
+    if not results["private"].all():
+        caption += "; a dashed line is a method that is not private"
+    if (results["true_size"] < results["k"]).any():
+        caption += "; a dotted line is the best that can be reached where fewer than k are right"
+    alt = f"Curves of accuracy against epsilon for {_names(results['method'])}. {_IN_TABLE}"
+    return _both(
+        f"{caption}.", alt, lambda theme: accuracy_figure(results, theme, styles=looks[theme])
+    )
+
+
+def compared(results: "pl.DataFrame") -> tuple[str, str] | None:
+    """Return the two methods to compare: the paper's, or the first two private ones."""
+    private = results.filter(results["private"])["method"].unique(maintain_order=True).to_list()
+    if set(_PAPER) <= set(private):
+        return _PAPER
+    return (private[0], private[1]) if len(private) > 1 else None
+
+
+def _heat_maps(results: "pl.DataFrame") -> list[ReportFigure]:
+    """Return where two methods differ, one figure a k."""
+    pair = compared(results)
+    if pair is None:
+        return []
+    figures = []
+    for asked, rows in _by_k(results):
+        count = int(np.isfinite(differences(rows, *pair)[2]).sum())
+        if count == 0:
+            continue
+        caption = (
+            f"Accuracy of {pair[0]} minus that of {pair[1]}, k = {asked}; {welch_words(count)}."
+        )
+        alt = f"Table of differences in accuracy of {pair[0]} and {pair[1]}. {_IN_TABLE}"
+
+        def draw(theme: Theme, asked: str = asked) -> "Figure":
+            return heatmap_figure(results, *pair, asked, theme)
+
+        figures.append(_both(caption, alt, draw))
+    return figures
+
+
+def _by_k(results: "pl.DataFrame") -> list[tuple[str, "pl.DataFrame"]]:
+    """Return the results of every k that was asked for."""
+    parts = results.partition_by("k_asked", maintain_order=True)
+    return [(part["k_asked"][0], part) for part in parts]
+
+
+def _orders(results: "pl.DataFrame", looks: Looks) -> list[ReportFigure]:
+    """Return TOP, GREAT and GOOD: one figure, or one a k if that had too many panels."""
+    private = results.filter(results["private"])
+    if private.is_empty():
+        return []
+    panels = private.select("dataset", "k_asked", "method").n_unique()
+    parts = _by_k(private) if panels > MOST_PANELS else [("", private)]
+    figures = []
+    for asked, rows in parts:
+        which = f", k = {asked}" if asked else ""
+        caption = (
+            f"Shares of trials that were TOP, GREAT and GOOD against epsilon{which}: how near the "
+            "picks were to the best scores. What the words mean stands below the table."
+        )
+        alt = f"Curves of TOP, GREAT and GOOD for {_names(rows['method'])}. {_IN_TABLE}"
+
+        def draw(theme: Theme, rows: "pl.DataFrame" = rows) -> "Figure":
+            return order_figure(rows, theme, styles=looks[theme])
+
+        figures.append(_both(caption, alt, draw))
+    return figures
+
+
+def _most_picked(frequencies: "pl.DataFrame", looks: Looks) -> list[ReportFigure]:
+    """Return the features picked most often on the first data sets, near epsilon 2."""
+    picked = frequencies.filter(frequencies["share"] > 0)
+    figures = []
+    for rows in picked.partition_by("dataset", maintain_order=True)[:MOST_DATASETS]:
+        dataset, asked = rows["dataset"][0], rows["k_asked"][0]
+        rows = rows.filter(rows["k_asked"] == asked)
+        epsilon = min(rows["epsilon"].unique(), key=lambda one: (abs(one - SHOWN_EPSILON), one))
+        cell = f"{dataset}, {k_words(rows['k'][0], asked)}, epsilon = {epsilon:g}"
+        caption = (
+            f"The {MOST} features picked most often by each method: {cell}. Full bars are features "
+            "that count as right, pale bars are others."
+        )
+        alt = f"Bars of how often features were picked by {_names(rows['method'])}: {cell}."
+
+        def draw(theme: Theme, rows: "pl.DataFrame" = rows, epsilon: float = epsilon) -> "Figure":
+            name, asked = rows["dataset"][0], rows["k_asked"][0]
+            return frequencies_figure(rows, name, asked, epsilon, theme, styles=looks[theme])
+
+        figures.append(_both(caption, alt, draw))
+    return figures

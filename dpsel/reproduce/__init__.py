@@ -1,0 +1,19 @@
+"""The paper's experiments, one file each, and what goes beyond them."""
+
+PAPER_EPSILONS = "0.1:20:log12"
+PAPER_METHODS = ("dp-sis", "two-stage")
+BEYOND = (
+    "dot/margin-lipschitz",
+    "dp-sis@robust",
+    "dot/margin-lipschitz@robust",
+    "dot/peeling",
+    "dot/permute-and-flip",
+    "dot/oneshot-laplace",
+    "dot/joint",
+    "dot/permute-and-flip@robust",
+    "kendall/canonical-lipschitz",
+    "kendall/margin-lipschitz",
+    "kendall/permute-and-flip",
+)
+ROUNDS = "dpkendall"
+"""Takes a hundred times as long as others, so it has fewer trials."""

@@ -1,0 +1,235 @@
+"""Sweeps: every method, k and epsilon on every data set, on all cores, and killed or not."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpsel.core.arrays import IntArray
+from dpsel.core.checks import check_k
+from dpsel.core.choices import Method, Scale
+from dpsel.core.evaluation import STAMP
+from dpsel.core.evaluation.data import EvaluationData, Rows
+from dpsel.core.evaluation.draws import (
+    Draws,
+    ExactDraws,
+    RoundDraws,
+    ScoreDraws,
+    VoteDraws,
+    table_scores,
+)
+from dpsel.core.evaluation.methods import EvaluatedMethod
+from dpsel.core.evaluation.metrics import correlations
+from dpsel.core.evaluation.work import CellWork, VoteWork, dense_votes, fill_cell, fit_votes
+from dpsel.core.lasso import lasso_coefficients, quiet_solver
+from dpsel.core.privacy import Unit
+from dpsel.core.scores.registry import find_score
+from dpsel.io.journal import Journal
+from dpsel.run import Reporter
+from dpsel.sweep_plan import SweepPlan
+from dpsel.workers import run_tasks
+
+Votes = dict[Scale, dict[int, IntArray]]
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """Tidy rows: one a cell, and one for each feature picked in it."""
+
+    results: list[dict[str, Any]]
+    frequencies: list[dict[str, Any]]
+
+
+def run_sweep(
+    sets: Sequence[Callable[[], EvaluationData]],
+    plan: SweepPlan,
+    journal: Journal,
+    reporter: Reporter,
+    workers: int,
+) -> SweepResult:
+    """Run every cell that the journal does not have, and return all of them.
+
+    A cell's seed is made from the plan's and the cell's own name, so results are the same for any
+    number of workers, and whether or not the sweep was killed on the way.
+
+    Privacy:
+        Guarantee: none; everything returned is for the data's holder only.
+        Tested by: tests/cli/test_evaluate.py
+    """
+    found = SweepResult([], [])
+    total = max(1, len(sets) * plan.tasks_per_set())
+    done = 0
+
+    def tick() -> None:
+        nonlocal done
+        done += 1
+        reporter.progress(done / total)
+
+    solver: AbstractContextManager[None] = (
+        quiet_solver(plan.truth.penalty) if plan.fits_lassos else nullcontext()
+    )
+    with solver:
+        for load in sets:
+            _SetSweep(load(), plan, journal, workers, tick).add_to(found)
+    return found
+
+
+class _SetSweep:
+    """The sweep of one data set."""
+
+    def __init__(
+        self,
+        data: EvaluationData,
+        plan: SweepPlan,
+        journal: Journal,
+        workers: int,
+        tick: Callable[[], None],
+    ) -> None:
+        self._data, self._plan, self._journal = data, plan, journal
+        self._workers, self._tick = workers, tick
+        self._ks = [asked.of(len(data.features)) for asked in plan.ks]
+        for k in self._ks:
+            check_k(k, len(data.features))
+        self._key = _digest(data)
+        self._views: dict[Scale, Rows] = {}
+
+    def add_to(self, found: SweepResult) -> None:
+        """Work through all cells, and add their rows in the plan's order."""
+        plan = self._plan
+        main = self._view(plan.scale)
+        truth = self._data.truth or plan.truth.found(main, self._data.features)
+        votes = self._votes()
+        work = CellWork(
+            name=self._data.name,
+            draws={method.name: self._draws(method, votes) for method in plan.methods},
+            trials={method.name: self._trials(method) for method in plan.methods},
+            truth=truth,
+            correlation=correlations(main.X, main.y),
+            seed=plan.seed,
+        )
+        cells = [
+            (method, asked, k, epsilon)
+            for method in plan.methods
+            for asked, k in zip(plan.ks, self._ks, strict=True)
+            for epsilon in plan.epsilons
+        ]
+        tasks = {self._cell_key(m, k, e): (m.name, k, e) for m, _, k, e in cells}
+        self._run(fill_cell, work, tasks)
+        for _ in range(len(cells) - len(tasks)):
+            self._tick()
+        for method, asked, k, epsilon in cells:
+            summary = self._journal.found[self._cell_key(method, k, epsilon)]
+            head = {"dataset": self._data.name, "method": method.name, "k": k}
+            head |= {"k_asked": asked.text, "epsilon": epsilon}
+            found.results.append(self._row(head, method, summary))
+            found.frequencies.extend(self._shares(head, summary, truth.top(k), method))
+
+    def _run(self, work: Callable[[Any, Any], Any], state: Any, tasks: dict[str, Any]) -> None:
+        """Do what the journal does not have yet."""
+        run_tasks(work, state, tasks, self._journal, workers=self._workers, tick=self._tick)
+
+    def _trials(self, method: EvaluatedMethod) -> int:
+        """Return how often a method is run: once if it always selects the same."""
+        return self._plan.trials if method.private else 1
+
+    def _row(
+        self, head: dict[str, Any], method: EvaluatedMethod, summary: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the tidy row of a cell."""
+        sizes = {"n": len(self._data.raw.y), "d": len(self._data.features)}
+        metrics = {name: value for name, value in summary.items() if name != "counts"}
+        if not method.private:
+            metrics["accuracy_low"] = metrics["accuracy_high"] = metrics["accuracy"]
+        tail = {"trials": self._trials(method), "private": method.private, "stamp": STAMP}
+        return {**head, **sizes, **metrics, **tail}
+
+    def _shares(
+        self,
+        head: dict[str, Any],
+        summary: dict[str, Any],
+        true: IntArray,
+        method: EvaluatedMethod,
+    ) -> Iterable[dict[str, Any]]:
+        """Return how often each feature was picked."""
+        trials = self._trials(method)
+        known = set(true.tolist())
+        for position, count in summary["counts"]:
+            yield {
+                **head,
+                "feature": self._data.features[position],
+                "position": position,
+                "share": count / trials,
+                "is_true": position in known,
+                "stamp": STAMP,
+            }
+
+    def _view(self, scale: Scale) -> Rows:
+        """Return the rows in a scaling, made once."""
+        if scale not in self._views:
+            self._views[scale] = self._data.scaled(scale, self._plan.clip)
+        return self._views[scale]
+
+    def _draws(self, method: EvaluatedMethod, votes: Votes) -> Draws:
+        """Return what draws selections by a method."""
+        plan = self._plan
+        scale = plan.scale_of(method)
+        if method.ranking == Method.DPKENDALL:
+            return RoundDraws(self._data.raw, plan.neighbors, Unit())
+        if method.ranking == Method.SIS:
+            rows = self._view(scale)
+            return ExactDraws(np.abs(rows.y @ rows.X))
+        if method.ranking == Method.LASSO:
+            rows = self._view(scale)
+            return ExactDraws(np.abs(lasso_coefficients(rows.X, rows.y, plan.truth.penalty)))
+        assert method.mechanism is not None
+        parameters = method.parameters(plan.delta)
+        if method.ranking == Method.TWO_STAGE:
+            return VoteDraws(votes[scale], 1.0, method.mechanism, parameters)
+        bounded = find_score(method.ranking).needs_bounds
+        rows = self._view(scale) if bounded else self._data.raw
+        scores = table_scores(method.ranking, rows, None, plan.neighbors, Unit())
+        return ScoreDraws(scores, method.mechanism, parameters)
+
+    def _cell_key(self, method: EvaluatedMethod, k: int, epsilon: float) -> str:
+        """Return the name of a cell in the journal."""
+        return f"{self._key} {method.name} {k} {epsilon!r}"
+
+    def _votes(self) -> Votes:
+        """Return two-stage's votes for each k: one row a trial, with blocks of its own."""
+        plan, d = self._plan, len(self._data.features)
+        scales = plan.vote_scales()
+        ks = tuple(sorted(set(self._ks)))
+        work = VoteWork(
+            name=self._data.name,
+            views={scale: self._view(scale) for scale in scales},
+            ks=ks,
+            blocks=plan.blocks or max(1, int(len(self._data.raw.y) ** 0.5)),
+            equal_blocks=plan.equal_blocks,
+            penalty=plan.truth.penalty,
+            seed=plan.seed,
+        )
+
+        def key(scale: Scale, trial: int) -> str:
+            return f"{self._key} votes {scale} {trial}"
+
+        trials = range(plan.trials)
+        self._run(fit_votes, work, {key(s, t): (s, t) for s in scales for t in trials})
+        found: Votes = {}
+        for scale in scales:
+            sparse = [self._journal.found[key(scale, trial)] for trial in trials]
+            found[scale] = {
+                k: np.stack([dense_votes(one[i], d) for one in sparse]) for i, k in enumerate(ks)
+            }
+        return found
+
+
+def _digest(data: EvaluationData) -> str:
+    """Return a name for what is in a data set."""
+    found = hashlib.blake2b(digest_size=12)
+    found.update(repr((data.name, data.features, data.labels, data.bounds.target)).encode())
+    for array in (data.raw.X, data.raw.y, data.bounds.lower, data.bounds.upper):
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()

@@ -1,0 +1,105 @@
+"""Work on all cores: in processes of their own, since most of it is Python."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from dpsel.core.errors import DpselError
+from dpsel.core.lasso import quiet_solver
+from dpsel.io.journal import Journal
+
+State = TypeVar("State")
+Task = TypeVar("Task")
+
+# What a worker runs, and on what; set once in each worker.
+_current: tuple[Callable[[Any, Any], Any], Any] | None = None
+
+
+class WorkerError(DpselError):
+    """A worker ended before its work did."""
+
+    exit_code = 70
+
+
+def run_tasks(
+    work: Callable[[State, Task], Any],
+    state: State,
+    tasks: Mapping[str, Task],
+    journal: Journal,
+    *,
+    workers: int,
+    tick: Callable[[], None],
+) -> None:
+    """Put `work(state, task)` into the journal under each key that it does not have yet.
+
+    `work` is a function of a module, and `state` and the tasks can be pickled. Nothing may depend
+    on the order in which tasks are done, or on where.
+    """
+    new = {key: task for key, task in tasks.items() if key not in journal.found}
+    for _ in range(len(tasks) - len(new)):
+        tick()
+    if workers == 1 or len(new) < 2:
+        for key, task in new.items():
+            journal.append(key, work(state, task))
+            tick()
+        return
+    context = _context()
+    with ProcessPoolExecutor(
+        min(workers, len(new)), mp_context=context, initializer=_start, initargs=(work, state)
+    ) as pool:
+        try:
+            pending = {pool.submit(_work_on, task): key for key, task in new.items()}
+            for future in as_completed(pending):
+                journal.append(pending[future], future.result())
+                tick()
+        except BrokenProcessPool:
+            raise WorkerError(
+                "a worker was killed, perhaps for want of memory; try fewer --threads"
+            ) from None
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _context() -> Any:
+    """Return how processes are started: from a clean one that has the imports, where there is."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["dpsel.core.evaluation.work", "dpsel.workers", "sklearn"])
+    return context
+
+
+def _start(work: Callable[[Any, Any], Any], state: Any) -> None:
+    """Prepare a worker: it leaves Ctrl-C to its parent, and never outlives it."""
+    global _current
+    _current = work, state
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+
+        def watch() -> None:
+            parent.join()
+            os._exit(1)
+
+        threading.Thread(target=watch, daemon=True).start()
+    with suppress(DpselError):
+        # Entered for as long as the worker lives.
+        _forever.append(quiet_solver())
+        _forever[-1].__enter__()
+
+
+_forever: list[Any] = []
+
+
+def _work_on(task: Any) -> Any:
+    """Do one task in a worker."""
+    assert _current is not None
+    work, state = _current
+    return work(state, task)

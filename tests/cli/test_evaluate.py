@@ -1,0 +1,416 @@
+"""`dpsel evaluate`: known answers, outputs, and sweeps that are killed."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+from dpsel.core.evaluation import STAMP
+from tests.cli.conftest import ROOT, Dpsel
+
+pytest.importorskip("sklearn", reason="two-stage and the LASSO need scikit-learn")
+
+BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
+RAW = ROOT / "sample_data" / "synthetic_raw.csv"
+PLANTED = "x01,x03,x07,x08,x13,x15,x30,x33"
+QUICK = ("--target", "y", "--trials", 20, "--threads", 1)
+
+
+def evaluated(dpsel: Dpsel, *options: object, table: Path = BOUNDED) -> dict[str, Any]:
+    result = dpsel("evaluate", table, *QUICK, *options)
+    assert result.code == 0, result.err
+    found: dict[str, Any] = json.loads(result.out)
+    return found
+
+
+def test_results_are_tidy_stamped_and_whole(dpsel: Dpsel) -> None:
+    found = evaluated(dpsel, "--k", "3,logd", "--epsilon", "0.5,5")
+    assert found["stamp"] == STAMP == "not private, not for release"
+    cells = [(r["method"], r["k_asked"], r["k"], r["epsilon"]) for r in found["results"]]
+    assert cells == [
+        (method, asked, k, epsilon)
+        for method in ("dp-sis", "two-stage")
+        for asked, k in (("3", 3), ("logd", 3))
+        for epsilon in (0.5, 5.0)
+    ]
+    for row in found["results"]:
+        assert 0 <= row["accuracy_low"] <= row["accuracy"] <= row["accuracy_high"] <= 1
+        assert row["top"] <= row["great"] <= row["good"] or row["k"] < 10
+        assert (row["n"], row["d"], row["trials"]) == (1000, 40, 20)
+
+
+def test_much_epsilon_finds_what_is_planted_and_little_does_not(dpsel: Dpsel) -> None:
+    found = evaluated(dpsel, "--k", 8, "--epsilon", "0.001,200", "--truth", PLANTED)
+    by_cell = {(r["method"], r["epsilon"]): r for r in found["results"]}
+    sure = by_cell["dp-sis", 200.0]
+    assert (sure["accuracy"], sure["top"], sure["jaccard"]) == (1.0, 1.0, 1.0)
+    assert sure["relative_correlation"] == pytest.approx(1.0)
+    assert sure["bound"] > 0.99
+    # At epsilon = 0 the picks would be uniform: 8 / 40 on average, 20 trials.
+    assert by_cell["dp-sis", 0.001]["accuracy"] < 0.4
+    assert by_cell["dp-sis", 0.001]["bound"] == 0.0
+
+
+def test_frequencies_add_up_to_k(dpsel: Dpsel) -> None:
+    found = evaluated(dpsel, "--k", 4, "--epsilon", "1,9", "--truth", "sis")
+    for epsilon in (1.0, 9.0):
+        for method in ("dp-sis", "two-stage"):
+            shares = [
+                f["share"]
+                for f in found["frequencies"]
+                if (f["epsilon"], f["method"]) == (epsilon, method)
+            ]
+            assert sum(shares) == pytest.approx(4.0)
+
+
+def test_every_kind_of_method_runs_on_one_table(dpsel: Dpsel) -> None:
+    methods = [
+        "dot/margin-lipschitz",
+        "covariance/peeling",
+        "kendall/permute-and-flip",
+        "dot/oneshot-laplace@robust",
+        "dot/joint@max-abs",
+        "two-stage/peeling",
+        "dpkendall",
+        "sis",
+        "lasso",
+    ]
+    options = [
+        "--method",
+        ",".join(methods[:4]),
+        *(p for m in methods[4:] for p in ("--method", m)),
+    ]
+    found = evaluated(dpsel, "--k", 8, "--epsilon", 50, *options, "--truth", PLANTED)
+    rows = {r["method"]: r for r in found["results"]}
+    assert list(rows) == methods
+    assert [name for name, row in rows.items() if not row["private"]] == ["sis", "lasso"]
+    assert rows["sis"]["accuracy"] == rows["sis"]["accuracy_low"] == 1.0
+    assert rows["sis"]["trials"] == 1
+    for name in methods[:5]:
+        assert rows[name]["accuracy"] > 0.9, name
+    assert rows["covariance/peeling"]["bound"] is None
+    assert rows["dot/margin-lipschitz"]["bound"] is not None
+
+
+def test_raw_data_can_be_scaled_on_the_way(dpsel: Dpsel, tmp_path: Path) -> None:
+    dpsel("preprocess", RAW, tmp_path / "p.parquet", "--target", "y", "--scale", "robust")
+    ready = evaluated(dpsel, "--k", 5, "--epsilon", "1", table=tmp_path / "p.parquet")
+    raw = evaluated(dpsel, "--k", 5, "--epsilon", "1", "--scale", "robust", table=RAW)
+    drop = {"dataset"}
+    strip = [
+        [{k: v for k, v in r.items() if k not in drop} for r in f["results"]] for f in (ready, raw)
+    ]
+    # Seeds go by the name of the table, so only what is not drawn is the same.
+    for one, other in zip(*strip, strict=True):
+        assert one["true_size"] == other["true_size"]
+        assert one["bound"] == pytest.approx(other["bound"])
+
+
+def test_labels_are_coded(dpsel: Dpsel, tmp_path: Path) -> None:
+    frame = pl.read_parquet(BOUNDED)
+    labels = pl.Series(["tumour" if v > 0 else "healthy" for v in frame["y"]])
+    frame.with_columns(y=labels).write_parquet(tmp_path / "l.parquet")
+    options = ("--k", 5, "--epsilon", 100, "--truth", "sis", "--method", "dp-sis")
+    coded = evaluated(
+        dpsel, *options, "--encode-target", "--scale", "max-abs", table=tmp_path / "l.parquet"
+    )
+    one = evaluated(dpsel, *options, "--positive", "tumour", table=tmp_path / "l.parquet")
+    assert coded["results"][0]["accuracy"] > 0.9
+    assert one["results"][0]["accuracy"] > 0.9
+
+
+def test_several_tables_are_several_data_sets(dpsel: Dpsel, tmp_path: Path) -> None:
+    (tmp_path / "synthetic_bounded.parquet").write_bytes(BOUNDED.read_bytes())
+    result = dpsel(
+        "evaluate",
+        BOUNDED,
+        tmp_path / "synthetic_bounded.parquet",
+        *QUICK,
+        "--k",
+        2,
+        "--epsilon",
+        1,
+        "--method",
+        "dp-sis",
+    )
+    names = [r["dataset"] for r in json.loads(result.out)["results"]]
+    assert names == ["synthetic_bounded", "synthetic_bounded-2"]
+
+
+def test_the_number_of_workers_changes_nothing(dpsel_process: Dpsel, tmp_path: Path) -> None:
+    for workers in (1, 2, 5):
+        done = dpsel_process(
+            "evaluate",
+            BOUNDED,
+            "--target",
+            "y",
+            "--k",
+            "3,5",
+            "--epsilon",
+            "0.5,2,8",
+            "--trials",
+            10,
+            "--threads",
+            workers,
+            "--output",
+            tmp_path / f"{workers}.csv",
+            "--seed",
+            7,
+        )
+        assert done.code == 0, done.err
+    contents = {(tmp_path / f"{workers}.csv").read_bytes() for workers in (1, 2, 5)}
+    assert len(contents) == 1
+    other = dpsel_process(
+        "evaluate",
+        BOUNDED,
+        "--target",
+        "y",
+        "--k",
+        "3,5",
+        "--epsilon",
+        "0.5,2,8",
+        "--trials",
+        10,
+        "--threads",
+        2,
+        "--output",
+        tmp_path / "o.csv",
+        "--seed",
+        8,
+    )
+    assert other.code == 0
+    assert (tmp_path / "o.csv").read_bytes() not in contents
+
+
+def test_csv_parquet_and_json_say_the_same(dpsel: Dpsel, tmp_path: Path) -> None:
+    for ending in ("csv", "parquet", "json"):
+        result = dpsel(
+            "evaluate",
+            BOUNDED,
+            *QUICK,
+            "--k",
+            3,
+            "--epsilon",
+            "1,4",
+            "--output",
+            tmp_path / f"r.{ending}",
+        )
+        assert (result.code, result.out) == (0, "")
+    csv, parquet = pl.read_csv(tmp_path / "r.csv"), pl.read_parquet(tmp_path / "r.parquet")
+    rows = json.loads((tmp_path / "r.json").read_text())["results"]
+    assert csv.drop("k_asked").rows() == parquet.drop("k_asked").rows()
+    assert parquet.drop("stamp").to_dicts() == rows
+    assert set(csv["stamp"]) == {STAMP}
+    assert STAMP in pq.read_schema(tmp_path / "r.parquet").metadata[b"dpsel"].decode()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["r.csv", "r.json", "r.parquet"]
+
+
+def test_the_holder_is_told_that_it_is_not_private(dpsel: Dpsel) -> None:
+    result = dpsel("evaluate", BOUNDED, *QUICK, "--k", 2, "--epsilon", 1, "--method", "sis")
+    assert result.err == "note: this is not private: nothing of it is for release\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--k", "0"), "k must be 1 or more, got 0"),
+        (("--k", "41"), "k must be between 1 and 40"),
+        (("--k", "5", "--epsilon", "1:2"), "a range of epsilons is FROM:TO:logN"),
+        (("--k", "5", "--epsilon", "-1"), "epsilon must be a positive"),
+        (("--k", "5", "--method", "dp-sis/peeling"), "dp-sis"),
+        (("--k", "5", "--method", "dot/typo"), "mechanism must be one of"),
+        (("--k", "5", "--method", "typo/joint"), "score must be one of"),
+        (("--k", "5", "--method", "sis/joint"), "sis has no mechanism"),
+        (("--k", "5", "--method", "dp-sis@typo"), "a scale is one of"),
+        (("--k", "5", "--trials", "0"), "trials must be between"),
+        (("--k", "5", "--penalty", "nan"), "penalty must be a positive"),
+        (("--k", "5", "--blocks", "0"), "blocks must be 1 or more"),
+        (("--k", "5", "--delta", "2"), "delta must be"),
+        (("--k", "5", "--seed", "-1"), "seed must be 0 or more"),
+        (("--k", "5", "--truth", "x99"), "the truth names 'x99'"),
+        (("--k", "5", "--resume"), "--resume needs --output FILE"),
+        (("--k", "5", "--output", "r.txt"), "end it with .parquet, .csv or .json"),
+        (("--k", "5", "--scale", "robust", "--lower", "0", "--upper", "1"), "not both"),
+    ],
+)
+def test_mistakes_are_plain_lines(dpsel: Dpsel, options: tuple[str, ...], message: str) -> None:
+    result = dpsel("evaluate", BOUNDED, "--target", "y", *options)
+    assert result.code in (2, 3)
+    assert result.err.startswith("error: ")
+    assert message in result.err
+    assert result.out == ""
+
+
+def test_a_taken_output_is_refused_before_the_work(dpsel: Dpsel, tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("mine")
+    # A k that does not fit is only found once the table is open.
+    result = dpsel("evaluate", BOUNDED, *QUICK, "--k", 99, "--output", tmp_path / "r.csv")
+    assert result.code == 5
+    assert "exists already" in result.err
+
+
+def test_a_missing_table_leaves_nothing_behind(dpsel: Dpsel, tmp_path: Path) -> None:
+    result = dpsel(
+        "evaluate", tmp_path / "n.parquet", *QUICK, "--k", 2, "--output", tmp_path / "r.csv"
+    )
+    assert result.code == 3
+    assert list(tmp_path.iterdir()) == []
+
+
+SWEEP = (
+    "--target", "y", "--k", "3,5", "--epsilon", "0.2:20:log6", "--trials", "40", "--method",
+    "dp-sis,two-stage,dpkendall,kendall/peeling",
+)  # fmt: skip
+
+
+def started(
+    output: Path, *options: str, stderr: Any = subprocess.DEVNULL
+) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "dpsel", "evaluate", str(BOUNDED), *SWEEP]
+    command += ["--output", str(output), "--threads", "2", *options]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=stderr)
+
+
+def finished_keys(journal: Path) -> list[str]:
+    if not journal.exists():
+        return []
+    lines = journal.read_bytes().split(b"\n")[1:-1]
+    return [json.loads(line)[0] for line in lines]
+
+
+def test_a_sweep_killed_at_random_moments_ends_as_if_undisturbed(tmp_path: Path) -> None:
+    whole = started(tmp_path / "whole.csv")
+    assert whole.wait(120) == 0
+    output, journal = tmp_path / "r.csv", tmp_path / "r.csv.unfinished"
+    moments = random.Random(5)
+    kills, killed_with = 0, []
+    process = started(output)
+    while kills < 5:
+        goal = len(finished_keys(journal)) + moments.randrange(1, 25)
+        while process.poll() is None and len(finished_keys(journal)) < goal:
+            time.sleep(0.002)
+        if process.poll() is not None:
+            break
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kills += 1
+        killed_with.append(len(finished_keys(journal)))
+        assert not output.exists()
+        process = started(output, "--resume")
+    assert process.wait(120) == 0
+    assert kills >= 3
+    # What was done before a kill was not done again: keys are written once.
+    assert killed_with == sorted(killed_with)
+    assert output.read_bytes() == (tmp_path / "whole.csv").read_bytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["r.csv", "whole.csv"]
+
+
+def test_nothing_that_was_finished_is_done_again(tmp_path: Path) -> None:
+    output, journal = tmp_path / "r.csv", tmp_path / "r.csv.unfinished"
+    process = started(output)
+    while process.poll() is None and len(finished_keys(journal)) < 20:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = journal.read_bytes()
+    before = before[: before.rindex(b"\n") + 1]
+    again = started(output, "--resume")
+    while again.poll() is None and len(finished_keys(journal)) < 60:
+        time.sleep(0.002)
+    again.send_signal(signal.SIGKILL)
+    again.wait()
+    after = finished_keys(journal)
+    assert journal.read_bytes().startswith(before)
+    assert len(after) == len(set(after))
+
+
+def test_no_worker_outlives_a_killed_sweep(tmp_path: Path) -> None:
+    process = started(tmp_path / "r.csv")
+    while process.poll() is None and len(finished_keys(tmp_path / "r.csv.unfinished")) < 5:
+        time.sleep(0.005)
+    children = _descendants(process.pid)
+    assert children, "the sweep had no workers"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    deadline = time.monotonic() + 60
+    while any(_alive(pid) for pid in children) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not [pid for pid in children if _alive(pid)]
+
+
+def test_ctrl_c_ends_a_sweep_with_a_plain_line(tmp_path: Path) -> None:
+    with (tmp_path / "err").open("wb") as err:
+        process = started(tmp_path / "r.csv", stderr=err)
+    while process.poll() is None and len(finished_keys(tmp_path / "r.csv.unfinished")) < 5:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    said = (tmp_path / "err").read_text()
+    assert said.splitlines()[-1].startswith("error: interrupted")
+    assert "Traceback" not in said
+    assert (tmp_path / "r.csv.unfinished").exists()
+
+
+def _descendants(pid: int) -> list[int]:
+    if not Path("/proc/self/task").exists():
+        pytest.skip("needs /proc")
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            child = int(path.parent.name)
+            found += [child, *_descendants(child)]
+    return found
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_table_with_gaps_can_be_evaluated(dpsel: Dpsel, tmp_path: Path) -> None:
+    frame = pl.read_parquet(BOUNDED)
+    holes = frame.with_columns(
+        x01=pl.Series([None if i % 3 else v for i, v in enumerate(frame["x01"])]),
+        x02=pl.Series(np.full(1000, np.inf)),
+        x04=pl.lit(0.25),
+    )
+    holes.write_parquet(tmp_path / "h.parquet")
+    found = evaluated(
+        dpsel,
+        "--k",
+        5,
+        "--epsilon",
+        "2",
+        "--method",
+        "dp-sis,two-stage,kendall/joint,dp-sis@robust",
+        table=tmp_path / "h.parquet",
+    )
+    assert len(found["results"]) == 4
+
+
+def test_a_ledger_in_the_environment_is_left_alone(
+    dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DPSEL_LEDGER", "patients")
+    monkeypatch.setenv("DPSEL_LEDGER_FILE", str(tmp_path / "none" / "ledger.sqlite3"))
+    result = dpsel("evaluate", BOUNDED, *QUICK, "--k", 2, "--epsilon", 1, "--method", "sis")
+    assert result.code == 0
+    assert "note: DPSEL_LEDGER is not charged: an evaluation releases nothing\n" in result.err
+    assert list(tmp_path.iterdir()) == []
