@@ -8,7 +8,10 @@ def main() -> None:
     try:
         from dpsel.cli.app import INTERRUPTED, run
         from dpsel.io.interrupts import ignore_interrupts
+        from dpsel.io.streams import mute_libraries
 
+        if "--debug" not in sys.argv:
+            mute_libraries()
         code = run(sys.argv[1:])
         if code == INTERRUPTED:
             ignore_interrupts()

@@ -1,13 +1,16 @@
 """The Python face of `dpsel select`."""
 
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dpsel.core.selection import Selection
+from dpsel.orders import select_order
 from dpsel.plan import make_plan
 from dpsel.run import run_select
+from dpsel.spending import carry_out, open_purse
 
 
 def select(
@@ -34,6 +37,9 @@ def select(
     separator: str | None = None,
     seed: int | None = None,
     threads: int | None = None,
+    ledger: str | None = None,
+    ledger_file: str | Path | None = None,
+    run_id: str | None = None,
 ) -> Selection:
     """Select the k features of a table that matter most for a target, with differential privacy.
 
@@ -73,10 +79,17 @@ def select(
         separator: What separates the cells of a CSV.
         seed: Makes the draw reproducible, for tests; nothing is then guaranteed.
         threads: How many threads read; all cores if not given.
+        ledger: The ledger that is charged, before a row is read; that of the environment's
+            DPSEL_LEDGER if not given. `dpsel budget init` makes one.
+        ledger_file: The file of the ledgers, if it is not in its usual place.
+        run_id: The name of this run: under it the ledger returns the same release ever after, and
+            charges it once. The table is then not looked at.
 
     Raises:
         UsageError: If an argument does not fit.
-        InputError: If the table or the bounds cannot be used.
+        InputError: If the table, the bounds or the ledger cannot be used.
+        BudgetError: If the ledger has not enough left.
+        OutputError: If the ledger cannot be written.
     """
     plan = make_plan(
         target=target,
@@ -101,7 +114,11 @@ def select(
         seed=seed,
         threads=threads,
     )
-    return run_select(table, plan, _Warner())
+    payer = _Warner()
+    purse = open_purse(
+        select_order(table, plan), payer, ledger=ledger, ledger_file=ledger_file, run_id=run_id
+    )
+    return carry_out(lambda charge: run_select(table, plan, payer, charge), purse, payer).selection
 
 
 class _Warner:
@@ -109,7 +126,13 @@ class _Warner:
 
     def note(self, message: str) -> None:
         """Warn, at the line that called `select`."""
-        warnings.warn(message, UserWarning, stacklevel=5)
+        level, frame = 1, sys._getframe()
+        while frame.f_back is not None and frame.f_globals["__name__"].startswith("dpsel."):
+            level, frame = level + 1, frame.f_back
+        warnings.warn(message, UserWarning, stacklevel=level)
+
+    def receipt(self, message: str) -> None:
+        """Say nothing: it went as it was asked for."""
 
     def progress(self, done: float) -> None:
         """Say nothing."""

@@ -1,6 +1,7 @@
 """What private selection by scores is compared with: other methods, and methods without privacy."""
 
 import math
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +15,9 @@ from dpsel.core.bounds import ONE, UNIT_INTERVAL, Bounds, bounded_integers
 from dpsel.core.checks import check_k
 from dpsel.core.choices import Method
 from dpsel.core.errors import UsageError
-from dpsel.core.kendall_rounds import kendall_rounds
+from dpsel.core.exact import exact_top_k
+from dpsel.core.kendall_rounds import MOST_ROUNDS, kendall_rounds
+from dpsel.core.lasso import lasso_coefficients, quiet_solver
 from dpsel.core.privacy import Neighbors
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.kendall import KendallScore
@@ -22,14 +25,14 @@ from dpsel.core.selection import SEEDED, Selection, select_from_scores, selectio
 from dpsel.core.twostage import (
     block_votes,
     contiguous_blocks,
-    exact_top_k,
-    lasso_coefficients,
     random_partition,
     two_stage_scores,
 )
+from dpsel.in_memory import rows_in_memory
 from dpsel.io.columns import Layout, choose_columns
-from dpsel.io.pieces import RowReader, Table, reduce_pieces
 from dpsel.io.tables import open_table
+from dpsel.orders import NOT_PRIVATE, Order, public_parameters
+from dpsel.orders import SEEDED as SEEDED_RUN
 from dpsel.plan import SelectPlan
 from dpsel.run import Reporter
 
@@ -55,6 +58,8 @@ class BaselinePlan:
         if self.method is not Method.TWO_STAGE:
             if self.blocks is not None or self.contiguous:
                 raise UsageError("--blocks and --contiguous go with --method two-stage")
+        elif self.private and add_remove and self.contiguous:
+            raise UsageError("contiguous blocks need replace-one neighbors and rows as the unit")
         elif self.private and add_remove and self.blocks is None:
             raise UsageError(
                 "under add-remove the number of rows is private, so --blocks B is needed; or use "
@@ -62,8 +67,27 @@ class BaselinePlan:
             )
 
 
-def run_baseline(table: Any, plan: BaselinePlan, reporter: Reporter) -> Selection:
-    """Select by a method other than private scores.
+def baseline_order(table: Any, plan: BaselinePlan) -> Order:
+    """Return what a run asks for; the table is named, and not looked at."""
+    rounds = plan.method is Method.DPKENDALL
+    parameters = public_parameters(
+        table,
+        plan.common,
+        score="kendall" if rounds else str(plan.method),
+        mechanism=str(plan.method) if rounds else plan.common.mechanism,
+        blocks=plan.blocks,
+        contiguous=plan.contiguous,
+        penalty=plan.penalty,
+    )
+    seeded = None if plan.common.seed is None else SEEDED_RUN
+    free = seeded if plan.private else NOT_PRIVATE
+    return Order("baseline", plan.common.guarantee, None, parameters, free)
+
+
+def run_baseline(
+    table: Any, plan: BaselinePlan, reporter: Reporter, charge: Callable[[], None]
+) -> Selection:
+    """Select by a method other than private scores; `charge` is called as in `run_select`.
 
     Privacy:
         Domain: any table of at most 2^31 - 1 rows, held in memory.
@@ -73,10 +97,16 @@ def run_baseline(table: Any, plan: BaselinePlan, reporter: Reporter) -> Selectio
         Tested by: tests/cli/test_baseline.py
     """
     common = plan.common
+    _check_method(plan)
     with closing(open_table(table, common.input_format, common.separator)) as opened:
         layout = choose_columns(opened.columns, common.wanted, opened.label)
         check_k(common.k, len(layout.names))
-        X, y, bounds = _rows_in_memory(opened, layout, plan, reporter)
+        names = [column.name for column in opened.columns]
+        bounds = common.bounds.resolve(
+            layout.names, common.wanted.target, names, coded=common.coding.of_text
+        )
+        charge()
+        X, y = rows_in_memory(opened, layout, common.coding, reporter, common.threads)
         if opened.provenance is not None:
             scoped = replace(common.guarantee, scope=opened.provenance.scope)
             common = replace(common, guarantee=scoped)
@@ -114,26 +144,13 @@ def run_baseline(table: Any, plan: BaselinePlan, reporter: Reporter) -> Selectio
     )
 
 
-def _rows_in_memory(
-    table: Table, layout: Layout, plan: BaselinePlan, reporter: Reporter
-) -> tuple[FloatArray, FloatArray, Bounds]:
-    """Read all rows, and find the bounds."""
-    common = plan.common
-    names = [column.name for column in table.columns]
-    bounds = common.bounds.resolve(
-        layout.names, common.wanted.target, names, coded=common.coding.of_text
-    )
-    blocks: list[Block] = []
-    reduce_pieces(
-        table.pieces(replace(layout, whole_rows=True), RowReader(common.coding)),
-        lambda block: block,
-        blocks.append,
-        threads=common.threads,
-        progress=reporter.progress,
-    )
-    X = np.concatenate([np.empty((0, len(layout.names))), *(block.X for block in blocks)])
-    y = np.concatenate([np.empty(0), *(block.y for block in blocks)])
-    return np.asfortranarray(X), y, bounds
+def _check_method(plan: BaselinePlan) -> None:
+    """Refuse, before anything is charged, what the method cannot do."""
+    if plan.method is Method.DPKENDALL and plan.common.k > MOST_ROUNDS:
+        raise UsageError(f"k must be at most {MOST_ROUNDS} for dpkendall, got {plan.common.k}")
+    if plan.method in (Method.TWO_STAGE, Method.LASSO):
+        with quiet_solver(plan.penalty):
+            pass
 
 
 def _bounded(X: FloatArray, y: FloatArray, bounds: Bounds) -> tuple[FloatArray, FloatArray]:

@@ -97,13 +97,15 @@ def make_plan(
     unit = _unit(person, rows_per_person)
     relation = _choice(Neighbors, neighbors, "neighbors")
     check_epsilon(epsilon)
-    public, scope = _bounds(bounds, lower, upper)
+    find_mechanism(mechanism).check(epsilon, float(parameters.get("delta", 0.0)))
+    public, given = plan_bounds(bounds, lower, upper)
+    scope = _BOUNDS_GIVEN if given else _BOUNDS_ASSUMED
     if not needs_bounds:
-        if scope is _BOUNDS_GIVEN:
+        if given:
             raise UsageError(f"the score {score} needs no bounds; leave them out")
         scope = _NO_BOUNDS_NEEDED
     declared = {*public.columns}
-    if scope is _BOUNDS_GIVEN and public.target is not None:
+    if given and public.target is not None:
         declared.add(target)
     return SelectPlan(
         wanted=Wanted(
@@ -132,21 +134,21 @@ def make_plan(
     )
 
 
-def _bounds(
+def plan_bounds(
     bounds: str | Path | Mapping[str, Any] | None, lower: float | None, upper: float | None
-) -> tuple[PublicBounds, Scope]:
-    """Return the bounds that were given, or [-1, 1], and what the guarantee then covers."""
+) -> tuple[PublicBounds, bool]:
+    """Return the bounds that were given, or [-1, 1], and whether any were given."""
     if bounds is not None:
         if lower is not None or upper is not None:
             raise UsageError("give either --bounds or --lower and --upper, not both")
         if isinstance(bounds, str | Path):
-            return read_bounds(bounds), _BOUNDS_GIVEN
-        return parse_bounds(bounds, "bounds"), _BOUNDS_GIVEN
+            return read_bounds(bounds), True
+        return parse_bounds(bounds, "bounds"), True
     if lower is None and upper is None:
-        return uniform_bounds(UNIT_INTERVAL), _BOUNDS_ASSUMED
+        return uniform_bounds(UNIT_INTERVAL), False
     if lower is None or upper is None:
         raise UsageError("--lower and --upper go together")
-    return uniform_bounds(Interval(lower, upper)), _BOUNDS_GIVEN
+    return uniform_bounds(Interval(lower, upper)), True
 
 
 def _unit(person: str | None, rows_per_person: int | None) -> Unit:

@@ -1,10 +1,10 @@
 """What a run of `preprocess` will do, checked before any table is opened."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dpsel.core.checks import check_clip
 from dpsel.core.choices import Center, Missing, Scale
 from dpsel.core.errors import UsageError
 from dpsel.io.bounds_file import PublicBounds, read_bounds
@@ -84,8 +84,7 @@ def make_preprocess_plan(
         raise UsageError("give either --positive or --encode-target, not both")
     if bounds is not None and (center is not None or scale is not None):
         raise UsageError("--bounds says where the centre is; leave out --center and --scale")
-    if not (math.isfinite(clip) and clip > 0):
-        raise UsageError(f"clip must be a positive, finite number, got {clip:g}")
+    check_clip(clip)
     scale = Scale.MAX_ABS if scale is None else scale
     public = None if bounds is None else read_bounds(bounds)
     return PreprocessPlan(

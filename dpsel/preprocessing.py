@@ -10,23 +10,22 @@ import numpy as np
 from dpsel import __version__
 from dpsel.core.arrays import FloatArray
 from dpsel.core.blocks import Block
-from dpsel.core.bounds import UNIT_INTERVAL, Bounds, Interval
+from dpsel.core.bounds import Bounds
 from dpsel.core.choices import Center, Scale
-from dpsel.core.errors import InputError
 from dpsel.core.scaling import Scaling, data_scaling, public_scaling
 from dpsel.core.sketches import Anchors, Distances, sketched_statistics
 from dpsel.core.statistics import ColumnStatistics, Moments, exact_statistics
 from dpsel.io.columns import Layout, choose_columns
 from dpsel.io.pieces import RowReader, Table, reduce_pieces
 from dpsel.io.provenance import Provenance, names_digest
-from dpsel.io.targets import TargetCoding, label_texts, sorted_labels
+from dpsel.io.targets import TargetCoding
 from dpsel.io.writers import TableWriter
+from dpsel.labels import label_interval, labels_of
 from dpsel.preprocess_plan import PreprocessPlan
 from dpsel.run import Reporter
 
 # Tables up to this many cells are kept in memory, with exact medians: 256 MB.
 CELLS_IN_MEMORY = 1 << 25
-_MOST_LABELS = 1000
 _EXACT = "exact"
 _CLOSE = "within 4 % of the spread"
 _NOT_CLOSE = "less close than 4 % of the spread in some columns"
@@ -88,7 +87,7 @@ def prepare(open_again: Opener, plan: PreprocessPlan, reporter: Reporter) -> Pre
         before = table.provenance
     classes = plan.classes
     if plan.encode and classes is None:
-        classes = _labels_of(open_again, layout)
+        classes = labels_of(open_again, layout)
     coding = TargetCoding(plan.positive, classes)
     bounds = _bounds(plan, layout, names, coding)
     statistics, kept, medians = None, None, None
@@ -106,7 +105,7 @@ def _bounds(
     if plan.bounds is None:
         return None
     bounds = plan.bounds.resolve(layout.names, plan.wanted.target, names, coded=coding.of_text)
-    return replace(bounds, target=_label_interval(coding)) if coding.of_text else bounds
+    return replace(bounds, target=label_interval(coding)) if coding.of_text else bounds
 
 
 def _provenance(
@@ -242,42 +241,12 @@ def _scaling(
             labels = data_scaling(statistics, Center.MEAN, Scale.MAX_ABS, plan.clip)
             scaling = scaling.with_last(labels)
         elif coding.of_text:
-            coded = Bounds.of([], _label_interval(coding))
+            coded = Bounds.of([], label_interval(coding))
             scaling = scaling.with_last(public_scaling(coded))
     if statistics is None:
         return scaling
     filled = scaling.filled(statistics, plan.missing)
     return filled.with_last(scaling) if coding.of_text else filled
-
-
-def _label_interval(coding: TargetCoding) -> Interval:
-    """Return the public bounds of coded labels."""
-    if coding.classes is None:
-        return UNIT_INTERVAL
-    return Interval(0.0, float(max(1, len(coding.classes) - 1)))
-
-
-def _labels_of(open_again: Opener, layout: Layout) -> tuple[str, ...]:
-    """Return the distinct labels of the target, in order."""
-    labels: set[str] = set()
-
-    class Collector(TargetCoding):
-        """Looks at labels instead of coding them."""
-
-        def values(self, column: Any) -> FloatArray:
-            labels.update(label_texts(column).drop_null().unique().to_pylist())
-            return np.zeros(len(column))
-
-    with closing(open_again()) as table:
-        for piece in table.pieces(layout, RowReader(Collector())):
-            piece.read()
-            if len(labels) > _MOST_LABELS:
-                name = table.columns[layout.target].name
-                raise InputError(
-                    f"{table.label}: the target '{name}' has more than {_MOST_LABELS} labels; "
-                    "leave out --encode-target, or name them with --classes"
-                )
-    return sorted_labels(sorted(labels))
 
 
 def _reduce(

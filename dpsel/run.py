@@ -1,5 +1,6 @@
 """Carrying out a plan: read the table once, score it, select once."""
 
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, Protocol
@@ -31,8 +32,18 @@ class Reporter(Protocol):
         ...
 
 
-def run_select(table: Any, plan: SelectPlan, reporter: Reporter) -> Selection:
+def charge_nothing() -> None:
+    """Run without a ledger."""
+
+
+def run_select(
+    table: Any, plan: SelectPlan, reporter: Reporter, charge: Callable[[], None]
+) -> Selection:
     """Read a table and select from it, as planned.
+
+    `charge` is called once: after all that only public things can spoil, such as names of columns,
+    and before the first row is read. So a slip of the pen costs nothing, and whether a run is
+    charged does not depend on any row; what fails later, whatever the reason, stays charged.
 
     Privacy:
         Domain: any table of at most 2^31 - 1 rows, with public column names and types.
@@ -45,7 +56,7 @@ def run_select(table: Any, plan: SelectPlan, reporter: Reporter) -> Selection:
     with closing(open_table(table, plan.input_format, plan.separator)) as opened:
         layout = choose_columns(opened.columns, plan.wanted, opened.label)
         check_k(plan.k, len(layout.names))
-        score = score_table(opened, layout, plan, reporter)
+        score = score_table(opened, layout, plan, reporter, charge)
         guarantee = plan.guarantee
         # Only now is it known whether a CSV is the one that its record is about.
         if opened.provenance is not None:
@@ -63,8 +74,14 @@ def run_select(table: Any, plan: SelectPlan, reporter: Reporter) -> Selection:
     )
 
 
-def score_table(table: Table, layout: Layout, plan: SelectPlan, reporter: Reporter) -> Score:
-    """Read all of a table into a score, which is private."""
+def score_table(
+    table: Table,
+    layout: Layout,
+    plan: SelectPlan,
+    reporter: Reporter,
+    charge: Callable[[], None] = charge_nothing,
+) -> Score:
+    """Read all of a table into a score, which is private; `charge` comes before the first row."""
     wanted, guarantee = plan.wanted, plan.guarantee
     bounds = plan.bounds.resolve(
         layout.names,
@@ -75,6 +92,7 @@ def score_table(table: Table, layout: Layout, plan: SelectPlan, reporter: Report
     score = find_score(plan.score).make(bounds, guarantee.neighbors, guarantee.unit)
     limit = None if wanted.person is None else PersonLimit(guarantee.unit.rows)
     rows = RowReader(plan.coding, limit)
+    charge()
     reduce_pieces(
         table.pieces(layout, rows),
         score.part,

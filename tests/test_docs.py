@@ -35,7 +35,8 @@ def with_dpsel(tmp_path: Path) -> dict[str, str]:
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dpsel "$@"\n')
     script.chmod(0o755)
     path = f"{script.parent}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    ledgers = str(tmp_path / "ledger.sqlite3")
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "DPSEL_LEDGER_FILE": ledgers}
 
 
 # The sample's answer at epsilon 2 is another one with a chance below 1e-8.
@@ -61,9 +62,9 @@ def test_the_documents_show_commands() -> None:
 
 
 def test_the_sample_s_answer_is_as_certain_as_the_documents_assume() -> None:
+    from dpsel.core.audit.exact_law import right_size
     from dpsel.core.mechanisms.losses import LipschitzLosses
     from dpsel.core.mechanisms.ranking import Ranking
-    from tests.exact_law import right_size
     from tests.tables import scored
 
     for name, bounds in (("raw", "bounds.toml"), ("bounded", None)):
@@ -103,6 +104,8 @@ def test_every_command_is_in_the_readme() -> None:
     for command in app.registered_commands:
         assert command.callback is not None
         assert f"| `dpsel {command.callback.__name__}` |" in README
+    for group in app.registered_groups:
+        assert f"| `dpsel {group.name}` |" in README
 
 
 def test_ci_finds_exactly_two_commands_in_the_readme() -> None:

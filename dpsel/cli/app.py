@@ -1,6 +1,6 @@
 """The command line: registers the commands, and turns whatever happens into an exit code.
 
-0 done, 2 usage, 3 input, 5 output, 70 a bug, 130 interrupted.
+0 done, 1 an audit did not pass, 2 usage, 3 input, 4 budget, 5 output, 70 a bug, 130 interrupted.
 """
 
 import errno
@@ -12,9 +12,13 @@ from typing import Annotated
 import typer
 
 from dpsel import __version__
+from dpsel.cli.audit import audit
 from dpsel.cli.baseline import baseline
+from dpsel.cli.budget import budget
+from dpsel.cli.evaluate import evaluate
 from dpsel.cli.preprocess import preprocess
 from dpsel.cli.render import say
+from dpsel.cli.reproduce import reproduce
 from dpsel.cli.select import select
 from dpsel.core.errors import DpselError, OutputError, UsageError
 from dpsel.io.streams import abandon_stdout, reason
@@ -28,7 +32,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done, 2 usage, 3 input, 5 output, 70 a bug, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 an audit did not pass, 2 usage, 3 input, 4 budget, 5 output, "
+    "70 a bug, 130 interrupted.",
 )
 
 
@@ -56,8 +61,12 @@ def _unwrapped(docstring: str | None) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in (docstring or "").split("\n\n"))
 
 
-for command in (select, preprocess, baseline):
+for command in (select, preprocess, baseline, evaluate, audit):
     app.command(help=_unwrapped(command.__doc__))(command)
+for group_name, group in {"budget": budget, "reproduce": reproduce}.items():
+    for registered in group.registered_commands:
+        registered.help = _unwrapped(registered.callback.__doc__ if registered.callback else "")
+    app.add_typer(group, name=group_name)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -92,9 +101,23 @@ def run(arguments: Sequence[str]) -> int:
 
 def _help_hint(arguments: Sequence[str]) -> str:
     """Return the command that shows the help that is wanted here."""
+    names = command_names()
+    found = next((argument for argument in arguments if argument in names), None)
+    if found is None:
+        return "dpsel --help"
+    within = [argument for argument in arguments if f"{found} {argument}" in names]
+    return " ".join(["dpsel", found, *within[:1], "--help"])
+
+
+def command_names() -> list[str]:
+    """Return every command, groups and the commands in them included."""
     names = [command.callback.__name__ for command in app.registered_commands if command.callback]
-    command = next((argument for argument in arguments if argument in names), None)
-    return f"dpsel {command} --help" if command else "dpsel --help"
+    for group in app.registered_groups:
+        names.append(str(group.name))
+        for command in group.typer_instance.registered_commands if group.typer_instance else ():
+            own = command.name or (command.callback.__name__ if command.callback else "")
+            names.append(f"{group.name} {own}")
+    return names
 
 
 def _report_bug(error: Exception, *, debug: bool) -> int:

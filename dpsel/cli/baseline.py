@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from dpsel.cli import options
+from dpsel.cli import ledger_options, options
+from dpsel.cli.releasing import print_cost, release
 from dpsel.cli.render import TerminalReporter
 from dpsel.core.choices import Method
 from dpsel.core.errors import UsageError
@@ -75,6 +76,10 @@ def baseline(
     gamma: options.Gamma = None,
     sampler: options.SamplerOption = None,
     delta: options.Delta = None,
+    ledger: ledger_options.Ledger = None,
+    ledger_file: ledger_options.LedgerFileOption = None,
+    run_id: ledger_options.RunId = None,
+    dry_run: ledger_options.DryRun = False,
     input_format: options.InputFormatOption = None,
     separator: options.Separator = None,
     threads: options.Threads = None,
@@ -93,11 +98,8 @@ def baseline(
 
     Example: dpsel baseline data.parquet --target y --k 5 --epsilon 2 --method two-stage --blocks 10
     """
-    from dpsel.baseline import BaselinePlan, run_baseline
+    from dpsel.baseline import BaselinePlan, baseline_order, run_baseline
     from dpsel.io.interrupts import take_interrupts_back
-    from dpsel.io.output import Output
-    from dpsel.io.records import selection_text
-    from dpsel.io.sources import input_files
     from dpsel.plan import make_plan
 
     take_interrupts_back()
@@ -135,9 +137,22 @@ def baseline(
         threads=threads,
     )
     plan = BaselinePlan(common, method, private, blocks, contiguous, penalty)
-    with Output(output, force=force, inputs=input_files(table)) as place:
-        with TerminalReporter(quiet=quiet, bar=not no_progress) as reporter:
-            if not private:
-                reporter.note("this method is not private: the result is not for release")
-            selection = run_baseline(table, plan, reporter)
-        place.write(selection_text(selection, output_format).encode())
+    order = baseline_order(table, plan)
+    if dry_run:
+        print_cost(order, ledger=ledger, ledger_file=ledger_file, run_id=run_id, quiet=quiet)
+        return
+    reporter = TerminalReporter(quiet=quiet, bar=not no_progress)
+    if not private:
+        reporter.note("this method is not private: the result is not for release")
+    release(
+        lambda charge: run_baseline(table, plan, reporter, charge),
+        order,
+        reporter,
+        table=table,
+        ledger=ledger,
+        ledger_file=ledger_file,
+        run_id=run_id,
+        output=output,
+        output_format=output_format,
+        force=force,
+    )

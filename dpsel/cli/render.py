@@ -22,9 +22,10 @@ class TerminalReporter:
     The bar shows a share of the work, never a number of rows.
     """
 
-    def __init__(self, *, quiet: bool, bar: bool) -> None:
-        """Be quiet, or show a bar, or neither."""
-        self._quiet = quiet
+    def __init__(self, *, quiet: bool, bar: bool, work: str = "reading") -> None:
+        """Be quiet, or show a bar, or neither; `work` is what the bar is about."""
+        self.quiet = quiet
+        self._work = work
         self._bar_wanted = bar and not quiet and sys.stderr is not None and sys.stderr.isatty()
         self._notes: list[str] = []
         self._tables: list[tuple[str, list[tuple[str, str]]]] = []
@@ -35,16 +36,23 @@ class TerminalReporter:
         """Show an empty bar."""
         if self._bar_wanted:
             from rich.console import Console
-            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+            from rich.progress import (
+                BarColumn,
+                Progress,
+                TaskProgressColumn,
+                TextColumn,
+                TimeRemainingColumn,
+            )
 
             self._progress = Progress(
-                TextColumn("reading"),
+                TextColumn(self._work),
                 BarColumn(),
                 TaskProgressColumn(),
+                TimeRemainingColumn(),
                 console=Console(stderr=True),
                 transient=True,
             )
-            self._task = self._progress.add_task("reading", total=1.0)
+            self._task = self._progress.add_task(self._work, total=1.0)
             self._progress.start()
         return self
 
@@ -64,12 +72,16 @@ class TerminalReporter:
 
     def note(self, message: str) -> None:
         """Say something after the bar is gone."""
-        if not self._quiet:
+        if not self.quiet:
             self._notes.append(message)
+
+    def receipt(self, message: str) -> None:
+        """Say what was charged."""
+        self.note(message)
 
     def table(self, title: str, rows: list[tuple[str, str]]) -> None:
         """Show a small table after the bar is gone."""
-        if not self._quiet:
+        if not self.quiet:
             self._tables.append((title, rows))
 
     def progress(self, done: float) -> None:
@@ -91,3 +103,32 @@ def _print_table(title: str, rows: list[tuple[str, str]]) -> None:
     for name, value in rows:
         table.add_row(name, printable(value))
     Console(stderr=True).print(table)
+
+
+def show_results(results: Any, reporter: TerminalReporter) -> None:
+    """Print accuracies on stderr if it is a terminal: a table for each data set and k."""
+    if reporter.quiet or sys.stderr is None or not sys.stderr.isatty():
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(stderr=True)
+    for (dataset, k), cells in results.group_by("dataset", "k", maintain_order=True):
+        title = f"{printable(dataset)}, k = {k}: accuracy; not private, not for release"
+        table = Table(title=title, title_justify="left")
+        table.add_column("epsilon", justify="right")
+        methods = cells["method"].unique(maintain_order=True).to_list()
+        for method in methods:
+            table.add_column(printable(method), justify="right", overflow="fold")
+        for (epsilon,), line in cells.group_by("epsilon", maintain_order=True):
+            by_method = {row["method"]: _share(row) for row in line.to_dicts()}
+            table.add_row(f"{epsilon:g}", *(by_method[method] for method in methods))
+        console.print(table)
+
+
+def _share(cell: dict[str, Any]) -> str:
+    """Return an accuracy with its interval."""
+    text = f"{cell['accuracy']:.2f}"
+    if not cell["private"]:
+        return text
+    return f"{text} \\[{cell['accuracy_low']:.2f}, {cell['accuracy_high']:.2f}]"

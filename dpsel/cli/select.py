@@ -1,6 +1,7 @@
 """`dpsel select`."""
 
-from dpsel.cli import options
+from dpsel.cli import ledger_options, options
+from dpsel.cli.releasing import print_cost, release
 from dpsel.cli.render import TerminalReporter
 from dpsel.core.privacy import Neighbors
 from dpsel.io.formats import OutputFormat
@@ -26,6 +27,10 @@ def select(
     gamma: options.Gamma = None,
     sampler: options.SamplerOption = None,
     delta: options.Delta = None,
+    ledger: ledger_options.Ledger = None,
+    ledger_file: ledger_options.LedgerFileOption = None,
+    run_id: ledger_options.RunId = None,
+    dry_run: ledger_options.DryRun = False,
     input_format: options.InputFormatOption = None,
     separator: options.Separator = None,
     threads: options.Threads = None,
@@ -44,9 +49,7 @@ def select(
     Example: dpsel select data.parquet --target y --k 5 --epsilon 2
     """
     from dpsel.io.interrupts import take_interrupts_back
-    from dpsel.io.output import Output
-    from dpsel.io.records import selection_text
-    from dpsel.io.sources import input_files
+    from dpsel.orders import select_order
     from dpsel.plan import make_plan
     from dpsel.run import run_select
 
@@ -74,9 +77,22 @@ def select(
         seed=seed,
         threads=threads,
     )
-    with Output(output, force=force, inputs=input_files(table)) as place:
-        with TerminalReporter(quiet=quiet, bar=not no_progress) as reporter:
-            if seed is not None:
-                reporter.note("--seed is for tests: this selection is not private")
-            selection = run_select(table, plan, reporter)
-        place.write(selection_text(selection, output_format).encode())
+    order = select_order(table, plan)
+    if dry_run:
+        print_cost(order, ledger=ledger, ledger_file=ledger_file, run_id=run_id, quiet=quiet)
+        return
+    reporter = TerminalReporter(quiet=quiet, bar=not no_progress)
+    if seed is not None:
+        reporter.note("--seed is for tests: this selection is not private")
+    release(
+        lambda charge: run_select(table, plan, reporter, charge),
+        order,
+        reporter,
+        table=table,
+        ledger=ledger,
+        ledger_file=ledger_file,
+        run_id=run_id,
+        output=output,
+        output_format=output_format,
+        force=force,
+    )

@@ -24,6 +24,12 @@ def check_at_least(least: int, number: int, name: str) -> int:
     return number
 
 
+def check_clip(clip: float) -> None:
+    """Refuse a clip that is not a positive, finite number."""
+    if not (math.isfinite(clip) and clip > 0):
+        raise UsageError(f"clip must be a positive, finite number, got {clip:g}")
+
+
 def check_gamma(gamma: float) -> float:
     """Return a gamma between 0 and 1."""
     if not 0.0 <= gamma <= 1.0:

@@ -15,7 +15,7 @@ from dpsel.core.scores.base import Scores
 # Scores are kept in units of 2^-16: 2^30 of them, the most there can be, times k fit 64 bits.
 _SHIFT = 16
 _ONE = 1 << 16
-_MOST_ROUNDS = 1 << 16
+MOST_ROUNDS = 1 << 16
 
 Kendall = Callable[[FloatArray, FloatArray], IntArray]
 """(x, others) -> |S| / (n - 1) of x and each column of others, in units of 2^-32, rounded down."""
@@ -68,8 +68,8 @@ def kendall_rounds(
     """
     check_k(k, X.shape[1])
     check_epsilon(epsilon)
-    if k > _MOST_ROUNDS:
-        raise UsageError(f"k must be at most {_MOST_ROUNDS} for dpkendall, got {k}")
+    if k > MOST_ROUNDS:
+        raise UsageError(f"k must be at most {MOST_ROUNDS} for dpkendall, got {k}")
     moved = (2.0 if neighbors is Neighbors.REPLACE_ONE else 1.5) * _ONE * unit.rows
     with_target = kendall(y, X) >> _SHIFT
     with_chosen = np.zeros_like(with_target)

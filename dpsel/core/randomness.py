@@ -4,6 +4,7 @@ Everything is built from 64-bit words. Exponential draws have full relative prec
 both ends: a 53-bit uniform would cap the noise, and make some outcomes impossible.
 """
 
+import hashlib
 import os
 from typing import Protocol
 
@@ -54,6 +55,21 @@ class SeededRandomness:
 def make_randomness(seed: int | None) -> Randomness:
     """Return the system's randomness, or a seeded one that is not private."""
     return SystemRandomness() if seed is None else SeededRandomness(seed)
+
+
+def derived_seed(seed: int, *parts: object) -> int:
+    """Return a seed for one part of a larger whole, for tests and evaluations only.
+
+    It depends on `seed` and the names of the part alone, so the parts may be worked on in any
+    order, by any number of workers, and draw the same.
+    """
+    text = repr([str(part) for part in (seed, *parts)])
+    return int.from_bytes(hashlib.sha256(text.encode(errors="surrogateescape")).digest()[:8])
+
+
+def seeded_generator(seed: int) -> np.random.Generator:
+    """Return numpy's generator for making synthetic data; never for anything private."""
+    return np.random.default_rng(seed)
 
 
 def exponentials(rng: Randomness, count: int) -> FloatArray:

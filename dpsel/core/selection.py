@@ -6,7 +6,7 @@ from typing import Any
 
 from dpsel.core.arrays import IntArray
 from dpsel.core.mechanisms.registry import find_mechanism
-from dpsel.core.privacy import Guarantee
+from dpsel.core.privacy import Guarantee, Neighbors, Scope, Unit
 from dpsel.core.randomness import Randomness
 from dpsel.core.scores.base import Scores
 
@@ -46,6 +46,24 @@ class Selection:
             "no_guarantee_because": self.no_guarantee_because,
             "version": self.version,
         }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "Selection":
+        """Return the selection in a record; fields that are not known yet are left out."""
+        mechanism = dict(fields["mechanism"])
+        stated = fields["guarantee"]
+        return cls(
+            selected_indices=tuple(fields["selected_indices"]),
+            selected_features=tuple(fields["selected_features"]),
+            k=fields["k"],
+            n_features=fields["n_features"],
+            score=fields["score"],
+            mechanism=mechanism.pop("name"),
+            parameters=mechanism,
+            guarantee=None if stated is None else _guarantee_of(stated),
+            no_guarantee_because=fields["no_guarantee_because"],
+            version=fields["version"],
+        )
 
 
 def select_from_scores(
@@ -113,6 +131,17 @@ def selection_of(
 def _plain(value: object) -> object:
     """Return an enum's text, and anything else as it is."""
     return str(value) if isinstance(value, str) else value
+
+
+def _guarantee_of(stated: Mapping[str, Any]) -> Guarantee:
+    """Return the guarantee that a record states."""
+    return Guarantee(
+        epsilon=stated["epsilon"],
+        neighbors=Neighbors(stated["neighbors"]),
+        scope=Scope(stated["end_to_end"], stated["why"]),
+        unit=Unit(stated["unit"], stated["rows_per_unit"]),
+        delta=stated["delta"],
+    )
 
 
 def _guarantee_dict(guarantee: Guarantee) -> dict[str, Any]:

@@ -7,23 +7,18 @@ References:
     [KST12] Kifer, Smith & Thakurta, COLT 2012.
 """
 
-import math
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import Any
 
 import numpy as np
 
-from dpsel.core.arrays import FloatArray, IntArray, NumberArray
+from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.checks import check_at_least, check_k
 from dpsel.core.errors import UsageError
+from dpsel.core.lasso import PENALTY, block_coefficients, largest, quiet_solver
 from dpsel.core.privacy import Neighbors, Unit
 from dpsel.core.randomness import Randomness, integers_below
 from dpsel.core.scores.base import Scores
-
-PENALTY = 0.1
-"""The weight of the L1 norm in the paper's experiments."""
 
 Progress = Callable[[float], None]
 
@@ -115,24 +110,15 @@ def block_votes(
     check_k(k, X.shape[1])
     check_at_least(1, blocks, "blocks")
     check_at_least(1, threads, "threads")
-    lasso = _lasso(penalty)
-    from threadpoolctl import threadpool_limits
-
-    # Stable: a block's rows keep the order of the table, whatever is in the other blocks.
-    order = np.argsort(block_of_row, kind="stable")
-    ends = np.searchsorted(block_of_row[order], np.arange(1, blocks))
+    lots = _rows_of_blocks(block_of_row, blocks)
 
     def voted(rows: IntArray) -> IntArray:
-        # A copy in the solver's order of cells: it may be centred in place.
-        return _largest(_fitted(lasso, np.asfortranarray(X[rows]), y[rows]), k)
+        return largest(block_coefficients(X, y, rows, penalty), k)
 
     votes = np.zeros(X.shape[1], dtype=np.int64)
-    # Filters of warnings and BLAS's own threads, which only wait for each other in blocks so small,
-    # belong to the whole process: set here, not in the threads.
-    with warnings.catch_warnings(), threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
-        warnings.simplefilter("ignore")
+    with quiet_solver(penalty), ThreadPoolExecutor(threads) as pool:
         try:
-            pending = [pool.submit(voted, rows) for rows in np.split(order, ends)]
+            pending = [pool.submit(voted, rows) for rows in lots]
             for done, vote in enumerate(as_completed(pending), start=1):
                 votes[vote.result()] += 1
                 progress(done / blocks)
@@ -140,6 +126,33 @@ def block_votes(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return votes
+
+
+def votes_for_each_k(
+    X: FloatArray,
+    y: FloatArray,
+    block_of_row: IntArray,
+    blocks: int,
+    ks: Sequence[int],
+    *,
+    penalty: float = PENALTY,
+) -> list[IntArray]:
+    """Return the votes of `block_votes` for several k, fitting every block once.
+
+    Works in the caller's thread, within `quiet_solver`, which belongs to the whole process.
+    """
+    votes = [np.zeros(X.shape[1], dtype=np.int64) for _ in ks]
+    for rows in _rows_of_blocks(block_of_row, blocks):
+        coefficients = block_coefficients(X, y, rows, penalty)
+        for total, k in zip(votes, ks, strict=True):
+            total[largest(coefficients, k)] += 1
+    return votes
+
+
+def _rows_of_blocks(block_of_row: IntArray, blocks: int) -> list[IntArray]:
+    """Return the rows of each block, in the order of the table, whatever the other blocks hold."""
+    order = np.argsort(block_of_row, kind="stable")
+    return np.split(order, np.searchsorted(block_of_row[order], np.arange(1, blocks)))
 
 
 def two_stage_scores(
@@ -199,51 +212,3 @@ def two_stage_scores(
         X, y, block_of_row, blocks, k, penalty=penalty, threads=threads, progress=progress
     )
     return Scores(votes, float(unit.rows))
-
-
-def lasso_coefficients(X: FloatArray, y: FloatArray, penalty: float = PENALTY) -> FloatArray:
-    """Return the coefficients of one LASSO on all rows. Not private.
-
-    They minimise |y - a - X w|^2 / (2 rows) + penalty |w|_1. The intercept a is fitted and has no
-    penalty; columns are centred for that, and not scaled. Otherwise scikit-learn's defaults: cyclic
-    descent, tolerance 1e-4, at most 1000 rounds, no complaint if those do not suffice.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return _fitted(_lasso(penalty), np.array(X, dtype=np.float64, order="F"), y)
-
-
-def exact_top_k(values: NumberArray, k: int) -> IntArray:
-    """Return the ascending indices of the k largest values, ties to the smaller. Not private."""
-    check_k(k, len(values))
-    # Stable and ascending on the reversed values: among equals the smaller index comes last.
-    best = len(values) - 1 - np.argsort(values[::-1], kind="stable")[-k:]
-    return np.sort(best).astype(np.int64, copy=False)
-
-
-def _lasso(penalty: float) -> Callable[[], Any]:
-    """Return a maker of LASSOs for centred rows."""
-    if not (math.isfinite(penalty) and penalty > 0):
-        raise UsageError(f"penalty must be a positive, finite number, got {penalty:g}")
-    try:
-        from sklearn.linear_model import Lasso
-    except ImportError:
-        raise UsageError("the method needs scikit-learn: pip install 'dpsel[baseline]'") from None
-    return lambda: Lasso(alpha=penalty, fit_intercept=False, copy_X=False)
-
-
-def _fitted(lasso: Callable[[], Any], X: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the coefficients for these rows; all 0 if there are none. Changes `X`."""
-    if len(y) == 0:
-        return np.zeros(X.shape[1])
-    # As scikit-learn does for an intercept, but without finding its value, which takes longer.
-    X -= X.mean(axis=0)
-    return np.asarray(lasso().fit(X, y - y.mean()).coef_, dtype=np.float64)
-
-
-def _largest(coefficients: FloatArray, k: int) -> IntArray:
-    """Return the indices of the k largest |coefficients| that are not 0, or of all of them."""
-    used = np.flatnonzero(coefficients)
-    if used.size <= k:
-        return used
-    return used[exact_top_k(np.abs(coefficients[used]), k)]

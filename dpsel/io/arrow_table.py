@@ -6,8 +6,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.ipc
 
+from dpsel.core.arrays import BoolArray
 from dpsel.core.blocks import Block
-from dpsel.io.arrow_values import kind_of, number_matrix
+from dpsel.io.arrow_values import kind_of, number_matrix, sound
 from dpsel.io.border import reading
 from dpsel.io.columns import Column, Layout
 from dpsel.io.formats import KINDS, InputFormat
@@ -17,6 +18,8 @@ from dpsel.io.sources import ByteStream, Source
 
 _KIND = KINDS[InputFormat.ARROW]
 _CELLS_AT_ONCE = 1 << 22
+# A batch with more rows than this is cut: a column without any value takes no room in a file.
+_ROWS_AT_ONCE = 1 << 21
 
 
 def columns_of(schema: pa.Schema) -> tuple[Column, ...]:
@@ -71,6 +74,9 @@ class ArrowFileTable:
                     yield from batch_pieces(self._reader(None).get_batch(number), layout, rows)
                     continue
                 found = self._read(number, marks)
+                if len(found[0]) > _ROWS_AT_ONCE:
+                    yield from self._cut_pieces(number, found, layout, rows)
+                    continue
                 these = rows.rows(found[0], None if layout.person is None else found[1])
                 yield from self._feature_pieces(number, these, layout)
 
@@ -90,11 +96,37 @@ class ArrowFileTable:
 
             yield Piece(read, done)
 
+    def _cut_pieces(
+        self, number: int, marks: list[Any], layout: Layout, rows: RowReader
+    ) -> Iterator[Piece]:
+        """Yield the pieces of a very long batch: some rows of one column at a time."""
+        starts = range(0, len(marks[0]), _ROWS_AT_ONCE)
+        masks = [
+            rows.mask(None if layout.person is None else marks[1].slice(start, _ROWS_AT_ONCE))
+            for start in starts
+        ]
+        for place, position in enumerate(layout.features):
+            column = self._read(number, [position])[0]
+            done = (number + (place + 1) / len(layout.features)) / self._batches
+            for start, mask in zip(starts, masks, strict=True):
+
+                def read(
+                    place: int = place,
+                    cut: slice = slice(start, start + _ROWS_AT_ONCE),
+                    mask: BoolArray | None = mask,
+                    column: Any = column,
+                ) -> Block:
+                    with reading(self.label, _KIND):
+                        these = Rows(rows.target(marks[0][cut]), mask)
+                        return these.block(place, number_matrix([column[cut]]))
+
+                yield Piece(read, done)
+
     def _read(self, number: int, positions: list[int]) -> list[Any]:
         """Return some columns of one batch."""
         batch = self._reader(sorted(positions)).get_batch(number)
         places = {position: place for place, position in enumerate(sorted(positions))}
-        return [_sound(batch.column(places[position])) for position in positions]
+        return [sound(batch.column(places[position])) for position in positions]
 
     def _reader(self, positions: list[int] | None) -> pa.ipc.RecordBatchFileReader:
         """Return a reader of its own, for one thread, that decodes only some columns."""
@@ -103,34 +135,25 @@ class ArrowFileTable:
         return pa.ipc.open_file(place, options=options)
 
 
-def _sound(column: pa.Array) -> pa.Array:
-    """Check a column whose bytes may be damaged: reading past its buffers would end the process."""
-    column.validate(full=not pa.types.is_primitive(column.type))
-    return column
-
-
 def batch_pieces(batch: pa.RecordBatch, layout: Layout, rows: RowReader) -> Iterator[Piece]:
     """Yield the pieces of one record batch in memory."""
-    if layout.whole_rows:
-        at_once = max(1, _CELLS_AT_ONCE // len(layout.features))
-        for start in range(0, batch.num_rows, at_once):
-            yield from _column_pieces(
-                batch.slice(start, at_once), len(layout.features), layout, rows
-            )
-        return
-    width = max(1, _CELLS_AT_ONCE // max(1, batch.num_rows))
-    yield from _column_pieces(batch, width, layout, rows)
+    count = len(layout.features)
+    at_once = max(1, _CELLS_AT_ONCE // count) if layout.whole_rows else _ROWS_AT_ONCE
+    for start in range(0, batch.num_rows, at_once):
+        some = batch.slice(start, at_once)
+        width = count if layout.whole_rows else max(1, _CELLS_AT_ONCE // some.num_rows)
+        yield from _column_pieces(some, width, layout, rows)
 
 
 def _column_pieces(
     batch: pa.RecordBatch, width: int, layout: Layout, rows: RowReader
 ) -> Iterator[Piece]:
     """Yield the pieces of one record batch, so many features each."""
-    person = None if layout.person is None else _sound(batch.column(layout.person))
-    these = rows.rows(_sound(batch.column(layout.target)), person)
+    person = None if layout.person is None else sound(batch.column(layout.person))
+    these = rows.rows(sound(batch.column(layout.target)), person)
     for first in range(0, len(layout.features), width):
         some = [
-            _sound(batch.column(position)) for position in layout.features[first : first + width]
+            sound(batch.column(position)) for position in layout.features[first : first + width]
         ]
 
         def read(first: int = first, some: list[Any] = some) -> Block:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.arrays import FloatArray
 from dpsel.io.columns import Kind
 
 _NUMBERS = (
@@ -18,6 +18,11 @@ _NUMBERS = (
     pa.types.is_null,
 )
 _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+_BYTES = {
+    pa.string(): pa.binary(),
+    pa.large_string(): pa.large_binary(),
+    pa.string_view(): pa.binary_view(),
+}
 TRUTH_WORDS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
 
@@ -29,9 +34,33 @@ def kind_of(kind: pa.DataType) -> Kind:
         return Kind.NUMBER
     if pa.types.is_temporal(kind):
         return Kind.TIME
-    if any(test(kind) for test in _TEXTS):
+    if is_text(kind):
         return Kind.TEXT
     return Kind.OTHER if pa.types.is_nested(kind) else Kind.BINARY
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether an Arrow type is one of texts."""
+    return any(test(kind) for test in _TEXTS)
+
+
+def sound(column: Any) -> Any:
+    """Check a column whose bytes may be damaged: reading past its buffers would end the process.
+
+    A text that is no UTF-8 does no harm, and may come from one row: it is not refused.
+    """
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        if pa.types.is_dictionary(chunk.type):
+            chunk.validate()
+            sound(chunk.dictionary)
+            # With other entries, as many, in place of those that may be no UTF-8.
+            entries = pa.nulls(len(chunk.dictionary), pa.int8())
+            pa.DictionaryArray.from_arrays(chunk.indices, entries, safe=True)
+        elif is_text(chunk.type):
+            chunk.view(_BYTES[chunk.type]).validate(full=True)
+        else:
+            chunk.validate(full=not pa.types.is_primitive(chunk.type))
+    return column
 
 
 def number_matrix(columns: Sequence[Any]) -> FloatArray:
@@ -60,16 +89,6 @@ def numbers(column: Any) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
-def as_texts(column: Any) -> Any:
-    """Return any column of plain values as one array of texts."""
-    import polars as pl
-
-    series = pl.Series(pl.from_arrow(column))
-    if series.dtype == pl.Binary:
-        series = series.bin.encode("hex")
-    return series.cast(pl.String, strict=False).rechunk().to_arrow().cast(pa.large_string())
-
-
 def text_numbers(texts: Any) -> FloatArray:
     """Return texts as numbers, the words for true and false as 1 and 0, NaN for anything else.
 
@@ -81,10 +100,3 @@ def text_numbers(texts: Any) -> FloatArray:
     words = series.replace_strict(TRUTH_WORDS, default=None, return_dtype=pl.Float64)
     parsed = series.cast(pl.Float64, strict=False)
     return parsed.fill_null(words).fill_null(float("nan")).to_numpy()
-
-
-def person_codes(column: Any) -> tuple[list[str], IntArray]:
-    """Return the distinct persons, and for every row the place of its own, or -1."""
-    encoded = as_texts(column).dictionary_encode()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return encoded.dictionary.to_pylist(), codes.astype(np.int64)

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray
 from dpsel.io.arrow_values import TRUTH_WORDS, text_numbers
+from dpsel.io.distinct import decoded
 
 # From here on it is faster to read all cells as one long column than as so many short ones.
 _MANY_COLUMNS = 500
@@ -64,13 +65,13 @@ class _FrameCells:
     def _read(self, positions: Sequence[int], kind: Any) -> pl.DataFrame:
         """Read some columns as one type; a cell that does not fit is null."""
         wanted = list(map(str, positions))
+        text = self._text if kind == pl.Float64 else _in_utf8(self._text)
         # A header of our own fixes the number of columns, whatever the first row looks like.
         frame = pl.read_csv(
-            self._separator.join(self._names).encode() + b"\n" + self._text,
+            self._separator.join(self._names).encode() + b"\n" + text,
             columns=wanted,
             schema=dict.fromkeys(self._names, kind),
             separator=self._separator,
-            encoding="utf8" if kind == pl.Float64 else "utf8-lossy",
             ignore_errors=True,
             truncate_ragged_lines=True,
             raise_if_empty=False,
@@ -110,10 +111,15 @@ class _WideCells:
         at = np.arange(self._ends.shape[0]) * self._ends.shape[1] + position
         starts = np.where(at > 0, flat[at - 1] + 1, 0).tolist()
         cells = [
-            self._text[start:end].removesuffix(b"\r").decode("utf-8", "replace")
+            decoded(self._text[start:end].removesuffix(b"\r"))
             for start, end in zip(starts, flat[at].tolist(), strict=True)
         ]
         return pa.array([cell or None for cell in cells], pa.large_string())
+
+
+def _in_utf8(text: bytes) -> bytes:
+    """Return a text with signs for the bytes that are no UTF-8."""
+    return text if text.isascii() else decoded(text).encode()
 
 
 def _second_look(

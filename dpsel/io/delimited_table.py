@@ -19,7 +19,7 @@ from dpsel.io.columns import Column, Kind, Layout, refuse_target, refuse_text
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.pieces import Piece, RowReader
 from dpsel.io.provenance import Provenance, beside, sidecar
-from dpsel.io.rows_of_text import BLOCK_BYTES, TextRows
+from dpsel.io.rows_of_text import BLOCK_BYTES, TextRows, cut_rows, rows_end
 from dpsel.io.sources import Source
 
 _KIND = KINDS[InputFormat.CSV]
@@ -67,9 +67,10 @@ class DelimitedTable:
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield all pieces, in order."""
         with reading(self.label, _KIND):
-            for number, block in enumerate(self._text.blocks()):
+            for number, block in enumerate(self._blocks()):
                 if number == 0:
-                    self._refuse_words(_first_rows(block), layout)
+                    first = block[: rows_end(block, _ROWS_LOOKED_AT)]
+                    self._refuse_words(first, layout)
 
                 def read(block: bytes = block) -> Block:
                     with reading(self.label, _KIND):
@@ -81,6 +82,11 @@ class DelimitedTable:
                     yield Piece(lambda found=found: found, done)  # type: ignore[misc]
                 else:
                     yield Piece(read, done)
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Yield blocks of whole rows."""
+        for block in self._text.blocks():
+            yield from cut_rows(block, len(self.columns))
 
     def _cells(self, text: bytes) -> Cells:
         """Return the cells of whole rows."""
@@ -109,17 +115,6 @@ def _block(cells: Cells, layout: Layout, rows: RowReader) -> Block:
         X, y = numbers[:, :-1], pa.array(numbers[:, -1])
     person = None if layout.person is None else cells.texts([layout.person])[0]
     return rows.rows(y, person).block(0, X)
-
-
-def _first_rows(block: bytes) -> bytes:
-    """Return the first rows of a block."""
-    end = -1
-    for _ in range(_ROWS_LOOKED_AT):
-        following = block.find(b"\n", end + 1)
-        if following < 0:
-            break
-        end = following
-    return block[: end + 1]
 
 
 def _wordy(cells: Cells, positions: Sequence[int]) -> list[int]:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,12 +15,13 @@ import pyarrow.parquet as pq
 
 from dpsel.core.arrays import FloatArray
 from dpsel.core.errors import InputError
-from dpsel.io.arrow_values import as_texts, kind_of, numbers, text_numbers
+from dpsel.io.arrow_values import kind_of, numbers, sound, text_numbers
 from dpsel.io.border import reading
 from dpsel.io.cells import cells_of
 from dpsel.io.columns import Kind, nearest
+from dpsel.io.distinct import as_texts
 from dpsel.io.formats import KINDS, InputFormat
-from dpsel.io.rows_of_text import BLOCK_BYTES, TextRows
+from dpsel.io.rows_of_text import BLOCK_BYTES, TextRows, row_ends
 from dpsel.io.sources import ByteStream, Source
 
 _BLANK_LINES = re.compile(rb"\n(?:\r?\n)+")
@@ -119,16 +121,14 @@ def text_rows(stream: ByteStream, separator: str, label: str, target: str) -> Fe
 
 def _line(block: bytes, number: int) -> bytes:
     """Return one row of a block; a line feed inside quotes ends none."""
-    codes = np.frombuffer(block, dtype=np.uint8)
-    feeds = np.flatnonzero(codes == ord("\n"))
-    quotes = np.flatnonzero(codes == ord('"'))
-    ends = feeds[np.searchsorted(quotes, feeds) % 2 == 0] + 1
+    ends = row_ends(block)
     return block[ends[number - 1] if number else 0 : ends[number]]
 
 
 def _arrow_rows(table: pa.Table, label: str, target: str) -> FeatureRows:
     """Return the features of an Arrow table; the cells of the row `target` are its marks."""
-    table.validate(full=True)
+    for column in table.columns:
+        sound(column)
     kinds = [kind_of(kind) for kind in table.schema.types]
     rows = FeatureRows(label, table.column_names[1:])
     if kinds[0] is not Kind.TEXT and not pa.types.is_integer(table.schema.types[0]):
@@ -136,14 +136,20 @@ def _arrow_rows(table: pa.Table, label: str, target: str) -> FeatureRows:
         raise InputError(f"{label}: the first column {found}; put the features' names first")
     matrix = np.empty((table.num_rows, len(rows.samples)))
     for place, column in enumerate(table.columns[1:]):
-        plain = kinds[place + 1] is Kind.NUMBER
-        matrix[:, place] = numbers(column) if plain else text_numbers(as_texts(column))
+        matrix[:, place] = _cell_numbers(column, kinds[place + 1])
     names = as_texts(table.column(0)).to_pylist()
     rows.add(names, matrix)
     if target in names:
         marks = table.slice(names.index(target), 1)
         rows.marks = [as_texts(cell)[0].as_py() for cell in marks.columns[1:]]
     return rows
+
+
+def _cell_numbers(column: Any, kind: Kind) -> FloatArray:
+    """Return the cells of a sample as numbers; dates are none, whatever they look like."""
+    if kind is Kind.TIME:
+        return np.full(len(column), np.nan)
+    return numbers(column) if kind is Kind.NUMBER else text_numbers(as_texts(column))
 
 
 def _arrow_table(source: Source, input_format: InputFormat) -> pa.Table:

@@ -31,6 +31,28 @@ class TableFormat(StrEnum):
     ARROW = "arrow"
 
 
+class ResultsFormat(StrEnum):
+    """The formats of the results of an evaluation."""
+
+    JSON = "json"
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+class ReportFormat(StrEnum):
+    """How ledgers are shown."""
+
+    JSON = "json"
+    TEXT = "text"
+
+
+class ExportFormat(StrEnum):
+    """How a ledger is exported."""
+
+    JSON = "json"
+    CSV = "csv"
+
+
 class Orientation(StrEnum):
     """Where the features of a table are."""
 
@@ -92,6 +114,17 @@ def table_format_of(name: str) -> TableFormat:
             f"or say which with --format {'|'.join(TableFormat)}"
         )
     return TableFormat(found)
+
+
+def results_format_of(name: str) -> ResultsFormat:
+    """Return the format that the name of a file of results tells."""
+    found = PurePath(name).suffix.lower().removeprefix(".")
+    if found not in tuple(ResultsFormat):
+        raise UsageError(
+            f"{name}: cannot tell the format to write; end it with .parquet, .csv or .json, "
+            f"or say which with --format {'|'.join(ResultsFormat)}"
+        )
+    return ResultsFormat(found)
 
 
 def compression_of(first_bytes: bytes) -> Compression | None:

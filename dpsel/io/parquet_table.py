@@ -13,7 +13,7 @@ from dpsel.core.blocks import Block
 from dpsel.io.arrow_table import columns_of
 from dpsel.io.arrow_values import number_matrix
 from dpsel.io.border import reading
-from dpsel.io.columns import Column, Layout
+from dpsel.io.columns import Column, Kind, Layout
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.pieces import Piece, RowReader, Rows
 from dpsel.io.provenance import from_metadata
@@ -33,6 +33,7 @@ class ParquetTable:
         self.label = source.label
         self._place = source.open_random()
         self._own = threading.local()
+        self._coded: list[str] = []
         with reading(self.label, _KIND):
             file = pq.ParquetFile(self._open())
             self._metadata = file.metadata
@@ -42,6 +43,10 @@ class ParquetTable:
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield all pieces, in order."""
+        marks = [place for place in (layout.target, layout.person) if place is not None]
+        # Labels and persons are few: as a text for every row they may not fit in memory.
+        texts = [place for place in marks if self.columns[place].kind is Kind.TEXT]
+        self._coded = self._names(texts)
         groups = self._metadata.num_row_groups
         with reading(self.label, _KIND):
             for group in range(groups):
@@ -116,7 +121,7 @@ class ParquetTable:
 
     def _batches(self, group: int, positions: list[int], rows: int) -> Iterator[list[Any]]:
         """Yield columns of a row group in batches of the same rows, whatever the columns."""
-        file = pq.ParquetFile(self._open(), metadata=self._metadata)
+        file = self._new_file()
         for batch in file.iter_batches(
             rows, row_groups=[group], columns=self._names(positions), use_threads=True
         ):
@@ -133,9 +138,13 @@ class ParquetTable:
     def _file(self) -> pq.ParquetFile:
         """Return this thread's own reader."""
         if not hasattr(self._own, "file"):
-            self._own.file = pq.ParquetFile(self._open(), metadata=self._metadata)
+            self._own.file = self._new_file()
         file: pq.ParquetFile = self._own.file
         return file
+
+    def _new_file(self) -> pq.ParquetFile:
+        """Return a new reader."""
+        return pq.ParquetFile(self._open(), metadata=self._metadata, read_dictionary=self._coded)
 
     def _open(self) -> Any:
         """Return what a reader of its own can read from."""

@@ -12,8 +12,8 @@ import numpy as np
 from dpsel.core.arrays import BoolArray, FloatArray
 from dpsel.core.blocks import Block
 from dpsel.core.persons import PersonLimit
-from dpsel.io.arrow_values import person_codes
 from dpsel.io.columns import Column, Layout
+from dpsel.io.distinct import distinct_texts
 from dpsel.io.provenance import Provenance
 from dpsel.io.targets import TargetCoding
 
@@ -88,7 +88,7 @@ class RowReader:
 
     def mask(self, person: Any | None) -> BoolArray | None:
         """Return which rows of the next batch count; None for all."""
-        return None if self._limit is None else self._limit.keep(*person_codes(person))
+        return None if self._limit is None else self._limit.keep(*distinct_texts(person))
 
 
 def reduce_pieces(

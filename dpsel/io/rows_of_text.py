@@ -11,12 +11,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dpsel.core.arrays import IntArray
 from dpsel.core.errors import InputError
 from dpsel.io.sources import ByteStream
 
 BLOCK_BYTES = 1 << 24
-_LONGEST_ROW = 1 << 30
+_LONGEST_ROW = 1 << 28
 _LONGEST_QUOTE = 1 << 26
+# As many as a block of whole rows can have at the most, if every cell has its separator.
+_CELLS_AT_ONCE = BLOCK_BYTES
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -52,8 +55,7 @@ class TextRows:
             if cut:
                 block, self._rest = self._rest[:cut], self._rest[cut:]
                 yield self._checked(block)
-            elif len(self._rest) > _LONGEST_QUOTE and b'"' in self._rest:
-                self._checked(self._rest)
+            self._refuse_endless_quote(cut)
         if self._rest:
             yield self._checked(self._rest if self._rest.endswith(b"\n") else self._rest + b"\n")
 
@@ -61,6 +63,9 @@ class TextRows:
         """Take the first row off the stream; lines with nothing in them are passed over."""
         line = self._first_row().removeprefix(_BOM)
         while line and not line.strip():
+            # Very many at once: taking them off one by one would copy the rest each time.
+            blank = len(self._rest) - len(self._rest.lstrip())
+            self._rest = self._rest[self._rest.rfind(b"\n", 0, blank) + 1 :]
             line = self._first_row()
         if not line:
             raise InputError(f"{self._label}: is empty; a first line with column names is needed")
@@ -81,9 +86,10 @@ class TextRows:
 
     def _first_row(self) -> bytes:
         """Take one row off the stream, empty at its end."""
-        end = _first_row_end(self._rest)
+        end = rows_end(self._rest, 1)
         while not end and self._read_more():
-            end = _first_row_end(self._rest)
+            end = rows_end(self._rest, 1)
+            self._refuse_endless_quote(end)
         end = end or len(self._rest)
         line, self._rest = self._rest[:end], self._rest[end:]
         return line
@@ -96,8 +102,13 @@ class TextRows:
         self._ended = not more
         self._rest += more
         if len(self._rest) > _LONGEST_ROW:
-            raise InputError(f"{self._label}: a line is longer than a gigabyte; this is no table")
+            raise InputError(f"{self._label}: a row is longer than 256 MiB; this is no table")
         return bool(more)
+
+    def _refuse_endless_quote(self, end: int) -> None:
+        """Refuse to read on for ever if there is a quote, and no row has ended."""
+        if not end and len(self._rest) > _LONGEST_QUOTE and b'"' in self._rest:
+            self._checked(self._rest)
 
     def _checked(self, text: bytes) -> bytes:
         """Refuse a quote that neither opens nor closes a cell, nor is doubled in one."""
@@ -116,22 +127,59 @@ def _quoted_cell(separator: str) -> re.Pattern[bytes]:
     return re.compile(rb'"(?<![^\n%b]")[^"]*(?:""[^"]*)*"(?![^\r\n%b])' % (sign, sign))
 
 
-def _first_row_end(text: bytes) -> int:
-    """Return the length of the first row with its line feed, 0 if it does not end."""
-    at = text.find(b"\n")
-    while at >= 0 and text.count(b'"', 0, at) % 2:
-        at = text.find(b"\n", at + 1)
-    return at + 1
+def rows_end(text: bytes, count: int) -> int:
+    """Return the length of the first `count` rows with their line feeds, or of all whole ones.
+
+    A line feed inside quotes ends no row. The text is gone through once, however many quotes and
+    line feeds it has.
+    """
+    end = at = 0
+    feed = text.find(b"\n")
+    while count and feed >= 0:
+        opened = text.find(b'"', at, feed)
+        if opened < 0:
+            end = at = feed + 1
+            count -= 1
+        else:
+            at = text.find(b'"', opened + 1) + 1
+            if not at:
+                break
+        if feed < at:
+            feed = text.find(b"\n", at)
+    return end
 
 
 def _last_row_end(text: bytes) -> int:
     """Return the length of all whole rows, 0 if there is none yet."""
     last = text.rfind(b"\n")
-    if last < 0 or text.count(b'"', 0, last) % 2 == 0:
-        return last + 1
-    # Inside quotes a line feed ends no row: find the last one outside.
+    inside = text.count(b'"', 0, max(0, last)) % 2
+    while last >= 0 and inside:
+        # The quote before it is open: go back to the line before that quote.
+        quote = text.rfind(b'"', 0, last)
+        last = text.rfind(b"\n", 0, quote)
+        inside = text.count(b'"', max(0, last), quote) % 2
+    return last + 1
+
+
+def row_ends(text: bytes) -> IntArray:
+    """Return where the rows of a text end; a line feed inside quotes ends none."""
     codes = np.frombuffer(text, dtype=np.uint8)
-    feeds = np.flatnonzero(codes == ord("\n"))
-    quotes = np.flatnonzero(codes == ord('"'))
-    outside = feeds[np.searchsorted(quotes, feeds) % 2 == 0]
-    return int(outside[-1]) + 1 if outside.size else 0
+    outside = np.cumsum(codes == ord('"'), dtype=np.uint8) % 2 == 0
+    ends: IntArray = np.flatnonzero((codes == ord("\n")) & outside) + 1
+    return ends
+
+
+def cut_rows(text: bytes, columns: int) -> Iterator[bytes]:
+    """Yield whole rows, few enough that a number for every cell fits well in memory.
+
+    Rows without anything in them are short, and have as many cells as any.
+    """
+    most = max(1, _CELLS_AT_ONCE // columns)
+    if np.count_nonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")) <= most:
+        yield text
+        return
+    start = 0
+    for end in (*row_ends(text)[most - 1 :: most].tolist(), len(text)):
+        if end > start:
+            yield text[start:end]
+        start = end

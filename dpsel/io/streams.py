@@ -1,4 +1,4 @@
-"""Standard output, and the system's words for what went wrong."""
+"""Standard output and error, and the system's words for what went wrong."""
 
 import os
 import re
@@ -12,6 +12,24 @@ def abandon_stdout() -> None:
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
+
+
+def mute_libraries() -> None:
+    """Keep standard error for Python alone: what libraries print there by themselves is lost.
+
+    A reader in Rust that meets a damaged file prints where it gave up, and on which value.
+    """
+    if sys.stderr is None:
+        return
+    with suppress(OSError):
+        sys.stderr.flush()
+        own = os.dup(2)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
+        sys.stderr = os.fdopen(
+            own, "w", buffering=1, encoding=sys.stderr.encoding, errors="backslashreplace"
+        )
 
 
 def reason(error: OSError) -> str:

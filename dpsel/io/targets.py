@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from dpsel.core.arrays import FloatArray
+from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.errors import UsageError
-from dpsel.io.arrow_values import TRUTH_WORDS, as_texts, numbers
+from dpsel.io.arrow_values import TRUTH_WORDS, numbers
+from dpsel.io.distinct import distinct_texts
 
-_TEXT = pa.large_string()
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+# Written so that no text, however long, can be read in more than one way: that takes for ever.
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -44,20 +43,24 @@ class TargetCoding:
 
     def values(self, column: Any) -> FloatArray:
         """Return the target of some rows, from an Arrow column."""
+        if not self.of_text:
+            return numbers(column)
+        labels, codes = distinct_labels(column)
+        known, other = self._known(), math.nan if self.positive is None else -1.0
+        values = [math.nan if label is None else known.get(label, other) for label in labels]
+        return np.array([*values, math.nan])[codes]
+
+    def _known(self) -> dict[str | None, float]:
+        """Return what the labels count as that the user named."""
         if self.positive is not None:
-            equal = pc.equal(label_texts(column), pa.scalar(normal_label(self.positive), _TEXT))
-            return numbers(pc.if_else(equal, 1.0, -1.0))
-        if self.classes is not None:
-            known = pa.array([normal_label(label) for label in self.classes], _TEXT)
-            return numbers(pc.index_in(label_texts(column), value_set=known, skip_nulls=True))
-        return numbers(column)
+            return {normal_label(self.positive): 1.0}
+        return {normal_label(label): float(code) for code, label in enumerate(self.classes or ())}
 
 
-def label_texts(column: Any) -> Any:
-    """Return labels as texts in their normal form; null where one is missing."""
-    encoded = as_texts(column).dictionary_encode()
-    normal = [normal_label(label) for label in encoded.dictionary.to_pylist()]
-    return pa.array(normal, _TEXT).take(encoded.indices)
+def distinct_labels(column: Any) -> tuple[list[str | None], IntArray]:
+    """Return labels in their normal form, and for every row the place of its own, or -1."""
+    texts, codes = distinct_texts(column)
+    return list(map(normal_label, texts)), codes
 
 
 def normal_label(text: str) -> str | None:

@@ -13,6 +13,8 @@ from dpsel.core.errors import InputError
 from dpsel.io.border import reading
 from dpsel.io.columns import Column, Kind, Layout
 from dpsel.io.formats import KINDS, InputFormat
+from dpsel.io.parquet_footer import deepest_column
+from dpsel.io.parquet_table import ParquetTable
 from dpsel.io.pieces import Piece, RowReader, Rows
 from dpsel.io.provenance import KEY, from_metadata
 from dpsel.io.sources import Source
@@ -20,12 +22,17 @@ from dpsel.io.sources import Source
 _KIND = KINDS[InputFormat.PARQUET]
 _LONG_FOOTER = 1 << 20
 _FEW_ROWS = 1 << 16
+_DEEPEST = 100
 _CELLS_AT_ONCE = 1 << 25
 
 
 def open_wide_parquet(source: Source) -> "WideParquetTable | None":
     """Return a table if the file is a wide one, by its footer; None if it is not."""
-    if source.path is None or not source.is_file or _footer_length(source.path) < _LONG_FOOTER:
+    if source.path is None or not source.is_file:
+        return None
+    footer = _footer(source.path)
+    depth = None if footer is None else deepest_column(footer)
+    if depth is None or depth > _DEEPEST:
         return None
     try:
         with reading(source.label, _KIND):
@@ -35,26 +42,31 @@ def open_wide_parquet(source: Source) -> "WideParquetTable | None":
         return None  # The other reader finds out what is wrong, or which names are repeated.
     if rows > _FEW_ROWS or any(dtype == pl.Decimal for dtype in schema.dtypes()):
         return None
-    return WideParquetTable(source.path, schema, rows)
+    return WideParquetTable(source, schema, rows)
 
 
 class WideParquetTable:
     """One file, read by polars: each piece is all rows of very many columns."""
 
-    def __init__(self, path: Path, schema: pl.Schema, rows: int) -> None:
+    def __init__(self, source: Source, schema: pl.Schema, rows: int) -> None:
         """Read a file of known schema, with that many rows."""
-        self.label = path.name
-        self._path = path
+        assert source.path is not None
+        self.label = source.label
+        self._source = source
+        self._path = source.path
         self._rows = rows
         self._width = max(1, _CELLS_AT_ONCE // max(1, rows))
         self.columns = tuple(Column(name, _kind_of(dtype)) for name, dtype in schema.items())
-        found = pl.read_parquet_metadata(path).get(KEY.decode())
+        found = pl.read_parquet_metadata(self._path).get(KEY.decode())
         self.provenance = from_metadata(
             None if found is None else {KEY: found.encode()}, list(schema)
         )
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield all pieces, in order."""
+        if not self._in_utf8(layout):
+            yield from ParquetTable(self._source).pieces(layout, rows)
+            return
         if layout.whole_rows:
             yield from self._row_pieces(layout, rows)
             return
@@ -67,7 +79,7 @@ class WideParquetTable:
                 # The first read brings target and person along.
                 found = self._read(features if these is not None else [*features, *marks])
                 if these is None:
-                    columns = [found.pop(mark).to_arrow() for mark in marks]
+                    columns = [_marks(found.pop(mark)) for mark in marks]
                     these = rows.rows(columns[0], None if layout.person is None else columns[1])
             frame = pl.DataFrame([found[position] for position in features])
 
@@ -81,15 +93,27 @@ class WideParquetTable:
         at_once = max(1, _CELLS_AT_ONCE // len(layout.features))
         for start in range(0, max(1, self._rows), at_once):
             with reading(self.label, _KIND):
-                frame = pl.scan_parquet(self._path, glob=False).slice(start, at_once).collect()
-                columns = frame.get_columns()
-                these = rows.rows(columns[layout.target].to_arrow(), None)
-                features = pl.DataFrame([columns[position] for position in layout.features])
-                block = these.block(0, _matrix(features))
+                scan = pl.scan_parquet(self._path, glob=False).slice(start, at_once)
+                frame = scan.select(pl.nth(layout.target, *layout.features)).collect()
+                target, *features = frame.get_columns()
+                these = rows.rows(_marks(target), None)
+                block = these.block(0, _matrix(pl.DataFrame(features)))
             yield Piece(lambda block=block: block, min(1.0, (start + at_once) / max(1, self._rows)))  # type: ignore[misc]
 
     def close(self) -> None:
         """Do nothing: every reader closes itself."""
+
+    def _in_utf8(self, layout: Layout) -> bool:
+        """Return whether polars takes the texts that are needed; one that is no UTF-8 stops it."""
+        marks = [place for place in (layout.target, layout.person) if place is not None]
+        texts = [place for place in marks if self.columns[place].kind is Kind.TEXT]
+        try:
+            with reading(self.label, _KIND):
+                if texts:
+                    self._read(texts)
+        except InputError:
+            return False
+        return True
 
     def _read(self, positions: list[int]) -> dict[int, pl.Series]:
         """Read columns by position: polars takes some names for patterns. All is fastest."""
@@ -97,6 +121,11 @@ class WideParquetTable:
         columns = None if len(ordered) == len(self.columns) else ordered
         frame = pl.read_parquet(self._path, columns=columns, glob=False)
         return dict(zip(ordered, frame.get_columns(), strict=True))
+
+
+def _marks(column: pl.Series) -> Any:
+    """Return a target or persons for Arrow, without a copy of each text for every row."""
+    return column.to_arrow(compat_level=pl.CompatLevel.newest())
 
 
 def _matrix(frame: pl.DataFrame) -> FloatArray:
@@ -117,12 +146,16 @@ def _kind_of(dtype: Any) -> Kind:
     return Kind.OTHER if dtype.is_nested() else Kind.TEXT
 
 
-def _footer_length(path: Path) -> int:
-    """Return the number of bytes of a Parquet file's footer, 0 if it is none."""
+def _footer(path: Path) -> bytes | None:
+    """Return the footer of a Parquet file, None if it is short, or there is none."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         if size < 12:
-            return 0
+            return None
         file.seek(size - 8)
         tail = file.read(8)
-    return int.from_bytes(tail[:4], "little") if tail[4:] == b"PAR1" else 0
+        length = int.from_bytes(tail[:4], "little")
+        if tail[4:] != b"PAR1" or not _LONG_FOOTER <= length <= size - 12:
+            return None
+        file.seek(size - 8 - length)
+        return file.read(length)

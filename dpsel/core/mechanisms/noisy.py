@@ -1,11 +1,16 @@
 """What the mechanisms share that add noise to every score."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.randomness import Randomness
 from dpsel.core.scores.base import Scores
+
+# Noisy values that are held at once: 16 MB.
+_VALUES_AT_ONCE = 1 << 21
 
 
 def weighted_scores(scores: Scores, k: int, epsilon_per_unit: float, limit: float) -> FloatArray:
@@ -38,6 +43,25 @@ def rounding_cost(comparisons: int, limit: float) -> float:
     return 4.0 * comparisons * 16 * 2.0**-52 * (limit + 1024.0)
 
 
-def largest_k(values: FloatArray, k: int) -> IntArray:
-    """Return the indices of the k largest values, ascending."""
-    return np.sort(np.argpartition(values, len(values) - k)[len(values) - k :])
+def noisy_top_k(
+    values: FloatArray,
+    k: int,
+    draws: int,
+    rng: Randomness,
+    noise: Callable[[Randomness, int], FloatArray],
+) -> IntArray:
+    """Return rows of the ascending indices of the k largest values, each with noise of its own.
+
+    Privacy:
+        Guarantee: that of the mechanism, which sets the weight of the values against the noise.
+        Assumes: an rng the adversary cannot predict.
+        Tested by: tests/privacy/test_noisy_mechanisms.py
+    """
+    d = len(values)
+    at_once = max(1, _VALUES_AT_ONCE // d)
+    rows = np.empty((draws, k), dtype=np.int64)
+    for first in range(0, draws, at_once):
+        count = min(at_once, draws - first)
+        noisy = values + noise(rng, count * d).reshape(count, d)
+        rows[first : first + count] = np.argpartition(noisy, d - k, axis=1)[:, d - k :]
+    return np.sort(rows, axis=1)

@@ -7,7 +7,7 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.checks import check_delta, check_epsilon, check_k
 from dpsel.core.errors import UsageError
-from dpsel.core.mechanisms.noisy import largest_k, rounding_cost, single_limit, weighted_scores
+from dpsel.core.mechanisms.noisy import noisy_top_k, rounding_cost, single_limit, weighted_scores
 from dpsel.core.randomness import Randomness, exponentials
 from dpsel.core.scores.base import Scores
 
@@ -47,17 +47,22 @@ def oneshot_laplace(
     check_k(k, d)
     check_epsilon(epsilon)
     check_delta(delta)
-    if delta > 0 and (epsilon > _LARGEST_EPSILON or delta > _LARGEST_DELTA):
-        raise UsageError(
-            f"with --delta, oneshot-laplace needs an epsilon of at most {_LARGEST_EPSILON} and a "
-            f"delta of at most {_LARGEST_DELTA}"
-        )
+    check_oneshot(epsilon, delta)
     if k == d:
         return np.tile(np.arange(d), (draws, 1))
     limit = single_limit(d)
     effective = max(0.0, epsilon - rounding_cost(k, limit))
     values = weighted_scores(scores, k, effective / noise_scale(k, d, delta), limit)
-    return np.stack([largest_k(values + _laplace(rng, d), k) for _ in range(draws)])
+    return noisy_top_k(values, k, draws, rng, _laplace)
+
+
+def check_oneshot(epsilon: float, delta: float) -> None:
+    """Refuse what the theorem does not cover."""
+    if delta > 0 and (epsilon > _LARGEST_EPSILON or delta > _LARGEST_DELTA):
+        raise UsageError(
+            f"with --delta, oneshot-laplace needs an epsilon of at most {_LARGEST_EPSILON} and a "
+            f"delta of at most {_LARGEST_DELTA}"
+        )
 
 
 def noise_scale(k: int, d: int, delta: float) -> float:

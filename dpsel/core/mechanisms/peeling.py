@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from dpsel.core.arrays import IntArray
+from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.checks import check_delta, check_epsilon, check_k
-from dpsel.core.mechanisms.noisy import largest_k, rounding_cost, single_limit, weighted_scores
+from dpsel.core.mechanisms.noisy import noisy_top_k, rounding_cost, single_limit, weighted_scores
 from dpsel.core.randomness import Randomness, exponentials
 from dpsel.core.scores.base import Scores
 
@@ -49,8 +49,7 @@ def peeling(
     limit = single_limit(d)
     effective = max(0.0, epsilon - rounding_cost(k, limit))
     values = weighted_scores(scores, k, 0.5 * round_epsilon(effective, k, delta), limit)
-    rows = [largest_k(values - np.log(exponentials(rng, d)), k) for _ in range(draws)]
-    return np.stack(rows)
+    return noisy_top_k(values, k, draws, rng, _gumbel)
 
 
 def round_epsilon(epsilon: float, k: int, delta: float) -> float:
@@ -61,3 +60,8 @@ def round_epsilon(epsilon: float, k: int, delta: float) -> float:
     log_inverse = -math.log(delta)
     root = math.sqrt(log_inverse + epsilon) - math.sqrt(log_inverse)
     return max(pure, math.sqrt(8.0 / k) * root)
+
+
+def _gumbel(rng: Randomness, count: int) -> FloatArray:
+    """Return draws of the standard Gumbel law."""
+    return np.asarray(-np.log(exponentials(rng, count)))

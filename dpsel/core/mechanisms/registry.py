@@ -9,7 +9,7 @@ from dpsel.core.errors import UsageError
 from dpsel.core.mechanisms.canonical_lipschitz import canonical_lipschitz
 from dpsel.core.mechanisms.joint import joint
 from dpsel.core.mechanisms.margin_lipschitz import margin_lipschitz
-from dpsel.core.mechanisms.oneshot_laplace import oneshot_laplace
+from dpsel.core.mechanisms.oneshot_laplace import check_oneshot, oneshot_laplace
 from dpsel.core.mechanisms.peeling import peeling
 from dpsel.core.mechanisms.permute_and_flip import permute_and_flip
 from dpsel.core.mechanisms.sampler import Sampler
@@ -22,6 +22,8 @@ class Mechanism:
     draw: Callable[..., IntArray]
     """(scores, k, epsilon, rng, *, draws, and the parameters) -> rows of ascending indices."""
     defaults: Mapping[str, Any]
+    check: Callable[[float, float], None] = lambda epsilon, delta: None
+    """Refuses an epsilon and a delta that the mechanism cannot keep."""
 
     def parameters(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return all parameters, of which some were given, and are not None."""
@@ -39,7 +41,7 @@ MECHANISMS: dict[str, Mechanism] = {
     "margin-lipschitz": Mechanism(margin_lipschitz, _LIPSCHITZ),
     "peeling": Mechanism(peeling, {"delta": 0.0}),
     "permute-and-flip": Mechanism(permute_and_flip, {}),
-    "oneshot-laplace": Mechanism(oneshot_laplace, {"delta": 0.0}),
+    "oneshot-laplace": Mechanism(oneshot_laplace, {"delta": 0.0}, check_oneshot),
     "joint": Mechanism(joint, {}),
 }
 

@@ -1,0 +1,41 @@
+"""Every command explains itself."""
+
+import pytest
+
+from dpsel.cli.app import command_names
+from tests.cli.conftest import Dpsel
+
+GROUPS = {name.split()[0] for name in command_names() if " " in name}
+
+
+@pytest.mark.parametrize("name", command_names())
+def test_every_command_has_a_help_text_with_an_example(dpsel: Dpsel, name: str) -> None:
+    result = dpsel(*name.split(), "--help")
+    assert (result.code, result.err) == (0, "")
+    assert f"Usage: dpsel {name} " in result.out
+    if name not in GROUPS:
+        assert f"Example: dpsel {name} " in result.out
+    assert max(len(line) for line in result.out.splitlines()) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["selct"], "dpsel --help"),
+        (["select", "--typo"], "dpsel select --help"),
+        (["reproduce", "typo"], "dpsel reproduce --help"),
+        (["reproduce", "datasets", "--typo"], "dpsel reproduce datasets --help"),
+    ],
+)
+def test_a_typo_is_answered_with_the_help_that_is_wanted(
+    dpsel: Dpsel, arguments: list[str], hint: str
+) -> None:
+    result = dpsel(*arguments)
+    assert result.code == 2
+    assert result.err.splitlines()[-1] == f"help: {hint}"
+
+
+def test_a_group_alone_shows_its_commands(dpsel: Dpsel) -> None:
+    result = dpsel("reproduce")
+    assert result.code in (0, 2)
+    assert "stability" in result.out + result.err

@@ -1,0 +1,56 @@
+"""Cases for the readers, each from its number alone: a sound file, damaged."""
+
+import gzip
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+from typing import Any
+
+from tests.hardening import damage
+from tests.hardening.originals import Original, all_originals
+
+
+@dataclass(frozen=True)
+class Case:
+    """What to run, with which files and settings."""
+
+    kind: str
+    files: dict[str, bytes]
+    damaged: str
+    arguments: tuple[str, ...]
+    settings: dict[str, Any]
+
+
+@cache
+def originals() -> list[Original]:
+    """Return all sound files; made once."""
+    return all_originals()
+
+
+def case(number: int) -> Case:
+    """Return a case by its number."""
+    kinds = originals()
+    original = kinds[number % len(kinds)]
+    rng = Random(number)
+    content = _damaged(rng, original.damaged, original.files[original.damaged])
+    return Case(
+        original.kind,
+        {**original.files, original.damaged: content},
+        original.damaged,
+        original.arguments,
+        original.settings,
+    )
+
+
+def _damaged(rng: Random, name: str, content: bytes) -> bytes:
+    """Damage a file in ways that go with its format."""
+    if name.endswith(".parquet"):
+        way = rng.choice([damage.damaged, damage.damaged_footer, damage.damaged_pages])
+        return way(rng, content, damage.OF_BYTES)
+    if name.endswith((".arrow", ".arrows")):
+        return damage.damaged(rng, content, damage.OF_BYTES)
+    if name.endswith(".gz") and rng.random() < 0.5:
+        return gzip.compress(damage.damaged(rng, gzip.decompress(content), damage.OF_TEXT), mtime=0)
+    if name.endswith((".gz", ".zst")):
+        return damage.damaged(rng, content, damage.OF_BYTES)
+    return damage.damaged(rng, content, damage.OF_TEXT)

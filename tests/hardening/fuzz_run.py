@@ -1,0 +1,68 @@
+"""Sends cases to workers on all cores, and learns from the lines that come back or do not."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from tests.cli.conftest import ROOT
+
+# A worker is not kept for ever: pyarrow forgets some memory whenever it refuses a stream.
+CASES_A_WORKER = 1250
+
+
+@dataclass
+class Findings:
+    """How often each exit code came up, by kind of file, and what went wrong."""
+
+    codes: Counter[tuple[str, int]] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+
+    def add(self, other: "Findings") -> None:
+        """Add what was found elsewhere."""
+        self.codes.update(other.codes)
+        self.wrong.extend(other.wrong)
+
+    def of_code(self, code: int) -> int:
+        """Return how many cases ended with an exit code."""
+        return sum(count for (_, found), count in self.codes.items() if found == code)
+
+
+def run_cases(first: int, count: int, worker: str = "tests.hardening.fuzz_worker") -> Findings:
+    """Run cases by their numbers, on all cores."""
+    parts = [
+        (start, min(CASES_A_WORKER, first + count - start))
+        for start in range(first, first + count, CASES_A_WORKER)
+    ]
+    findings = Findings()
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for found in pool.map(lambda part: _run_part(part[0], part[1], worker), parts):
+            findings.add(found)
+    return findings
+
+
+def _run_part(first: int, count: int, worker: str) -> Findings:
+    """Run cases one after the other; after one that hangs or dies, go on with the next."""
+    findings, following, end = Findings(), first, first + count
+    while following < end:
+        done = subprocess.run(
+            [sys.executable, "-m", worker, str(following), str(end - following)],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, "RUST_BACKTRACE": "0"},
+        )
+        for line in done.stdout.splitlines():
+            number, kind, code, wrong = json.loads(line)
+            findings.codes[kind, code] += 1
+            if wrong is not None:
+                findings.wrong.append(f"case {number} ({kind}): {wrong}")
+            following = number + 1
+        if following < end:
+            how = f"ended the process with {done.returncode}"
+            findings.wrong.append(f"case {following} {how}:\n{done.stderr[-2000:]}")
+            following += 1
+    return findings

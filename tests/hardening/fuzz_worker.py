@@ -1,0 +1,149 @@
+"""Runs cases one after the other in a process of its own, which may hang or die.
+
+    python -m tests.hardening.fuzz_worker FIRST COUNT
+
+Prints a line of JSON a case: its number, kind, exit code, and what is wrong, if anything is.
+A case that takes too long ends the process; the line that is missing then tells which it was.
+"""
+
+import faulthandler
+import importlib
+import json
+import os
+import resource
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import typer
+
+import dpsel.cli.app as command_line
+from tests.hardening.canaries import leaks
+from tests.hardening.fuzz_cases import Case, case
+
+SECONDS_A_CASE = 20
+MEMORY_KB = 1_500_000
+_ADDRESS_SPACE = 16 << 30
+_SCHEMA = json.loads(files("dpsel.io").joinpath("schemas/selection.schema.json").read_text())
+_RECORD = jsonschema.Draft202012Validator(_SCHEMA)
+
+
+def main() -> None:
+    """Run the cases that the arguments ask for."""
+    first, count = map(int, sys.argv[1:3])
+    report, alarm = os.fdopen(os.dup(1), "w", buffering=1), os.fdopen(os.dup(2), "w")
+    resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
+    # Building the command takes longer than most cases: once is enough.
+    vars(command_line)["app"] = typer.main.get_command(command_line.app)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for number in range(first, first + count):
+            faulthandler.dump_traceback_later(SECONDS_A_CASE, exit=True, file=alarm)
+            this = case(number)
+            code, out, err = run_case(this)
+            faulthandler.cancel_dump_traceback_later()
+            wrong = complaint(this, code, out, err)
+            report.write(json.dumps([number, this.kind, code, wrong]) + "\n")
+
+
+def run_case(this: Case) -> tuple[int, str, str]:
+    """Return exit code, stdout and stderr, with whatever libraries print by themselves."""
+    for name, content in this.files.items():
+        Path(name).write_bytes(content)
+    with _settings(this.settings), _captured() as captured:
+        code = command_line.run(list(this.arguments))
+    for name in os.listdir():
+        os.unlink(name)
+    out, err = (content.decode("utf-8", "replace") for content in captured)
+    return code, out, err
+
+
+def complaint(this: Case, code: int, out: str, err: str) -> str | None:
+    """Return what is wrong with how a case ended, None if nothing is."""
+    if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > MEMORY_KB:
+        return "took much memory"
+    if leaks(out + err) and not _names_are_cells(this):
+        return f"leaks: {err or out}"
+    lines = err.splitlines()
+    if code in (2, 3, 5):
+        plain = (
+            1 <= len(lines) <= 2
+            and lines[0].startswith("error: ")
+            and err.replace("\n", "").isprintable()
+        )
+        return None if plain and not out else f"odd message: {err}"
+    if code != 0:
+        return f"exit code {code}: {err}"
+    if any(not line.startswith(("note: ", *_TOLD)) for line in lines):
+        return f"odd message: {err}"
+    return _record_complaint(this, out)
+
+
+_TOLD = ("features: ", "method: ", "medians: ", "labels: ", "missing cells: ", "clipped cells: ")
+
+
+def _record_complaint(this: Case, out: str) -> str | None:
+    """Return what is wrong with what was written to stdout."""
+    if "o.parquet" in this.arguments:
+        return f"odd output: {out}" if out else None
+    try:
+        record = json.loads(out)
+    except ValueError:
+        return f"no JSON: {out}"
+    if "--show" in this.arguments:
+        return None if isinstance(record, dict) else "no record"
+    found = next(_RECORD.iter_errors(record), None)
+    return None if found is None else f"no valid record: {found.message}"
+
+
+def _names_are_cells(this: Case) -> bool:
+    """Return whether the damage made names, which are public, out of cells."""
+    first = this.files[this.damaged].split(b"\n")[0]
+    return this.damaged.endswith((".csv", ".tsv", ".txt")) and leaks(
+        first.decode("utf-8", "replace")
+    )
+
+
+@contextmanager
+def _settings(settings: dict[str, Any]) -> Iterator[None]:
+    """Set some limits of modules for a while."""
+    before = {}
+    for place, value in settings.items():
+        module_name, _, name = place.rpartition(".")
+        module = importlib.import_module(module_name)
+        before[place] = (module, name, getattr(module, name))
+        setattr(module, name, value)
+    yield
+    for module, name, value in before.values():
+        setattr(module, name, value)
+
+
+@contextmanager
+def _captured() -> Iterator[list[bytes]]:
+    """Catch all that is written to stdout and stderr, by Python or by anything else."""
+    contents: list[bytes] = []
+    before, kept = (sys.stdout, sys.stderr), [os.dup(1), os.dup(2)]
+    caught = [os.memfd_create("caught") for _ in kept]
+    for number, file in enumerate(caught, start=1):
+        os.dup2(file, number)
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
+    try:
+        yield contents
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        sys.stdout, sys.stderr = before
+        for number, (file, original) in enumerate(zip(caught, kept, strict=True), start=1):
+            contents.append(os.pread(file, 1 << 24, 0))
+            os.dup2(original, number)
+            os.close(original)
+            os.close(file)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Damaged files of every kind: refused in one plain line or read, and no cell is ever shown.
+
+Every case has a number, and is the same each time: `python -m tests.hardening.fuzz_worker N 1`
+runs case N alone. DPSEL_FUZZ_CASES=50000 runs that many instead of 10,000, DPSEL_FUZZ_FIRST=N
+begins with case N; `pytest -m long` runs 200,000 others.
+"""
+
+import os
+
+import pytest
+
+from dpsel.core.errors import InputError
+from tests.hardening.canaries import NUMBER, TEXT, leaks
+from tests.hardening.fuzz_cases import Case, case, originals
+from tests.hardening.fuzz_run import Findings, run_cases
+from tests.hardening.fuzz_worker import complaint, run_case
+
+CASES = int(os.environ.get("DPSEL_FUZZ_CASES", "10000"))
+FIRST = int(os.environ.get("DPSEL_FUZZ_FIRST", "0"))
+MANY = 200_000
+
+
+def check(findings: Findings, count: int) -> None:
+    shown = "\n".join(findings.wrong[:20])
+    assert not findings.wrong, f"{len(findings.wrong)} of {count} cases went wrong:\n{shown}"
+    assert sum(findings.codes.values()) == count
+    # Some damage does no harm, most does: else files are not damaged, or not read.
+    assert findings.of_code(0) > count / 20
+    assert findings.of_code(3) > count / 3
+
+
+def test_damaged_files_are_refused_or_read_and_no_cell_is_shown() -> None:
+    check(run_cases(FIRST, CASES), CASES)
+
+
+@pytest.mark.long
+def test_very_many_damaged_files_are_refused_or_read() -> None:
+    found = run_cases(1_000_000, MANY)
+    print(f"{MANY} cases, exit codes {sorted(found.codes.items())}")  # noqa: T201
+    check(found, MANY)
+
+
+@pytest.fixture
+def folder(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(str(tmp_path))
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("place", range(len(originals())))
+def test_files_without_damage_are_read(place: int) -> None:
+    sound = originals()[place]
+    this = Case(sound.kind, sound.files, sound.damaged, sound.arguments, sound.settings)
+    code, out, err = run_case(this)
+    assert code == 0, err
+    assert complaint(this, code, out, err) is None
+
+
+def test_a_case_is_the_same_each_time_and_differs_from_the_next() -> None:
+    kinds = len(originals())
+    assert case(7) == case(7)
+    assert len({case(7 + kinds * n).files[case(7).damaged] for n in range(50)}) > 40
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("raised", "expected"),
+    [
+        (ValueError(f"cannot read {TEXT}"), "exit code 70"),
+        (InputError(f"cannot read '{TEXT}'"), "leaks"),
+        (InputError(f"cannot read {NUMBER}"), "leaks"),
+        (InputError("one\ntwo\x1b"), None),
+        (SystemExit(0), "odd message"),
+    ],
+)
+def test_the_judge_notices_a_leak_and_a_bug(
+    raised: BaseException, expected: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise raised
+
+    monkeypatch.setattr("dpsel.run.run_select", broken)
+    this = case(0)
+    found = complaint(this, *run_case(this))
+    assert found is None if expected is None else (found or "").startswith(expected)
+
+
+def test_the_judge_notices_what_a_library_prints_by_itself() -> None:
+    this = case(0)
+    assert complaint(this, 3, "", "thread panicked\nerror: no\n") == (
+        "odd message: thread panicked\nerror: no\n"
+    )
+    assert complaint(this, 0, "{}", "") is not None
+    assert complaint(this, 0, "", "") is not None
+    assert complaint(this, -11, "", "") is not None
+    assert complaint(this, 3, "{}", "error: no\n") is not None
+    assert complaint(this, 3, "", "error: \x1b[2J\n") is not None
+
+
+@pytest.mark.parametrize("shown", [TEXT, TEXT.upper(), str(NUMBER), f"{NUMBER:.3f}", "31337"])
+def test_a_canary_is_seen_in_whatever_way_it_is_printed(shown: str) -> None:
+    assert leaks(f"error: could not parse `{shown}`")
+    assert not leaks("error: t.csv: cannot be read as a CSV table")
+
+
+def test_the_run_notices_cases_that_hang_or_die() -> None:
+    findings = run_cases(0, 6, "tests.hardening.fuzz_bad_worker")
+    assert sum(findings.codes.values()) == 4
+    hung, died = findings.wrong
+    assert hung.startswith("case 2 ended the process with 1:")
+    assert "Timeout" in hung
+    assert died.startswith("case 4 ended the process with -11:")
