@@ -7,19 +7,14 @@ import errno
 import traceback
 import warnings
 from collections.abc import Sequence
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Any
 
 import typer
 
 from dpsel import __version__
-from dpsel.cli.audit import audit
-from dpsel.cli.baseline import baseline
-from dpsel.cli.budget import budget
-from dpsel.cli.evaluate import evaluate
-from dpsel.cli.preprocess import preprocess
+from dpsel.cli.commands import COMMANDS, add_command, add_name, commands_within
 from dpsel.cli.render import say
-from dpsel.cli.reproduce import reproduce
-from dpsel.cli.select import select
 from dpsel.core.errors import DpselError, OutputError, UsageError
 from dpsel.io.streams import abandon_stdout, reason
 
@@ -27,14 +22,6 @@ BUG = 70
 INTERRUPTED = 130
 # What a help text meets; commands write through `dpsel.io.records`, which says what is wrong.
 _STDOUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO)
-
-app = typer.Typer(
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done, 1 an audit did not pass, 2 usage, 3 input, 4 budget, 5 output, "
-    "70 a bug, 130 interrupted.",
-)
 
 
 def _print_version(wanted: bool) -> None:
@@ -44,7 +31,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def root(
     version: Annotated[
         bool,
@@ -56,17 +42,23 @@ def root(
     """Differentially private feature selection: which columns matter, and no row exposed."""
 
 
-def _unwrapped(docstring: str | None) -> str:
-    """Return a docstring with one line a paragraph, which the terminal then wraps."""
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in (docstring or "").split("\n\n"))
-
-
-for command in (select, preprocess, baseline, evaluate, audit):
-    app.command(help=_unwrapped(command.__doc__))(command)
-for group_name, group in {"budget": budget, "reproduce": reproduce}.items():
-    for registered in group.registered_commands:
-        registered.help = _unwrapped(registered.callback.__doc__ if registered.callback else "")
-    app.add_typer(group, name=group_name)
+@cache
+def _command_line(asked: str | None) -> Any:
+    """Return the command line with the command that is asked for; of the others only the names."""
+    app = typer.Typer(
+        callback=root,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog="Exit codes: 0 done, 1 an audit did not pass, 2 usage, 3 input, 4 budget, 5 output, "
+        "70 a bug, 130 interrupted.",
+    )
+    for name in COMMANDS:
+        if name == asked:
+            add_command(app, name)
+        else:
+            add_name(app, name)
+    return typer.main.get_command(app)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -75,7 +67,10 @@ def run(arguments: Sequence[str]) -> int:
     if not debug:
         warnings.simplefilter("ignore")
     try:
-        code = app(args=list(arguments or ["--help"]), standalone_mode=False, prog_name="dpsel")
+        # The options before a command take no values.
+        asked = next((argument for argument in arguments if not argument.startswith("-")), None)
+        command = _command_line(asked if asked in COMMANDS else None)
+        code = command(args=list(arguments or ["--help"]), standalone_mode=False, prog_name="dpsel")
     except DpselError as error:
         say("error", str(error))
         return error.exit_code
@@ -101,23 +96,11 @@ def run(arguments: Sequence[str]) -> int:
 
 def _help_hint(arguments: Sequence[str]) -> str:
     """Return the command that shows the help that is wanted here."""
-    names = command_names()
-    found = next((argument for argument in arguments if argument in names), None)
+    found = next((argument for argument in arguments if argument in COMMANDS), None)
     if found is None:
         return "dpsel --help"
-    within = [argument for argument in arguments if f"{found} {argument}" in names]
+    within = [argument for argument in arguments if argument in commands_within(found)]
     return " ".join(["dpsel", found, *within[:1], "--help"])
-
-
-def command_names() -> list[str]:
-    """Return every command, groups and the commands in them included."""
-    names = [command.callback.__name__ for command in app.registered_commands if command.callback]
-    for group in app.registered_groups:
-        names.append(str(group.name))
-        for command in group.typer_instance.registered_commands if group.typer_instance else ():
-            own = command.name or (command.callback.__name__ if command.callback else "")
-            names.append(f"{group.name} {own}")
-    return names
 
 
 def _report_bug(error: Exception, *, debug: bool) -> int:

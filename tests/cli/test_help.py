@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpsel.cli.app import command_names
+from dpsel.cli.commands import COMMANDS, command_names
 from tests.cli.conftest import Dpsel
 
 GROUPS = {name.split()[0] for name in command_names() if " " in name}
@@ -16,6 +16,14 @@ def test_every_command_has_a_help_text_with_an_example(dpsel: Dpsel, name: str) 
     if name not in GROUPS:
         assert f"Example: dpsel {name} " in result.out
     assert max(len(line) for line in result.out.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_the_list_says_of_a_command_its_own_help_says_first(dpsel: Dpsel, name: str) -> None:
+    about = " ".join(COMMANDS[name].split())
+    for words in ((name, "--help"), ("--help",)):
+        shown = " ".join(dpsel(*words).out.replace("│", " ").split())
+        assert about in shown
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import typer
 
 import dpsel.cli.app as command_line
 from tests.hardening.canaries import leaks
@@ -38,8 +37,6 @@ def main() -> None:
     first, count = map(int, sys.argv[1:3])
     report, alarm = os.fdopen(os.dup(1), "w", buffering=1), os.fdopen(os.dup(2), "w")
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
-    # Building the command takes longer than most cases: once is enough.
-    vars(command_line)["app"] = typer.main.get_command(command_line.app)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for number in range(first, first + count):

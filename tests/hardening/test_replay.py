@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import typer
 
 import dpsel.cli.app as command_line
 from dpsel import spending
@@ -62,18 +61,8 @@ class Left:
 Play = Callable[[Command, str, bytes], Left]
 
 
-@pytest.fixture(scope="module")
-def built() -> Iterator[None]:
-    """Build the command once: that takes longer than a run."""
-    before = command_line.app
-    vars(command_line)["app"] = typer.main.get_command(before)
-    yield
-    command_line.app = before
-
-
 @pytest.fixture
 def play(
-    built: None,
     tmp_path: Path,
     capfdbinary: pytest.CaptureFixture[bytes],
     monkeypatch: pytest.MonkeyPatch,
