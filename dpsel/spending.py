@@ -4,13 +4,12 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpsel.core.budget import Budget, cost_of
 from dpsel.core.errors import UsageError
 from dpsel.core.selection import Selection
 from dpsel.io.formats import OutputFormat
-from dpsel.io.ledger import LedgerFile
 from dpsel.io.ledger_place import (
     NAME_VARIABLE,
     check_name,
@@ -18,11 +17,13 @@ from dpsel.io.ledger_place import (
     ledger_from_environment,
     ledger_place,
 )
-from dpsel.io.ledger_records import Asked, Charge, Standing, Terms, refuse_overrun
-from dpsel.io.ledger_schema import damaged
 from dpsel.io.records import selection_text
 from dpsel.orders import Order
 from dpsel.run import Reporter, charge_nothing
+
+if TYPE_CHECKING:  # Most runs have no ledger, and need no SQLite.
+    from dpsel.io.ledger import LedgerFile
+    from dpsel.io.ledger_records import Asked, Charge, Standing
 
 
 class Payer(Reporter, Protocol):
@@ -51,9 +52,9 @@ class Release:
 class Purse:
     """The ledger that pays for a run."""
 
-    file: LedgerFile
+    file: "LedgerFile"
     name: str
-    asked: Asked
+    asked: "Asked"
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Quote:
     command: str
     cost: Budget
     free_because: str | None
-    ledger: Standing | None
+    ledger: "Standing | None"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; amounts are exact, so they are texts."""
@@ -82,13 +83,15 @@ class Quote:
     def refuse_overrun(self) -> None:
         """Refuse, as a run would, what does not fit into its ledger."""
         if self.ledger is not None:
+            from dpsel.io.ledger_records import refuse_overrun
+
             refuse_overrun(self.ledger, self.cost)
 
 
 class _ReleasedMeanwhile(Exception):
     """Another process with the same run id was first."""
 
-    def __init__(self, charge: Charge) -> None:
+    def __init__(self, charge: "Charge") -> None:
         self.charge = charge
 
 
@@ -115,6 +118,9 @@ def open_purse(
         if given:
             raise UsageError(f"{given[0]} needs --ledger NAME, or {NAME_VARIABLE}")
         return None
+    from dpsel.io.ledger import LedgerFile
+    from dpsel.io.ledger_records import Asked, Terms
+
     asked = Asked(
         cost=cost_of(order.guarantee),
         terms=Terms(order.guarantee.neighbors, order.person),
@@ -157,6 +163,8 @@ def carry_out(
     """
     if purse is None:
         return Release(run(charge_nothing))
+    from dpsel.io.ledger_records import refuse_overrun
+
     ledger, done = purse.file.released(purse.name, purse.asked)
     if done is not None:
         return _again(done, purse, payer)
@@ -174,7 +182,7 @@ def carry_out(
     return Release(selection, record) if kept == record else _stored(kept, purse)
 
 
-def _charge(purse: Purse, payer: Payer) -> Charge:
+def _charge(purse: Purse, payer: Payer) -> "Charge":
     """Charge a run, and say so."""
     asked = purse.asked
     paid = purse.file.charge(purse.name, asked)
@@ -190,7 +198,7 @@ def _charge(purse: Purse, payer: Payer) -> Charge:
     return paid.charge
 
 
-def _states(selection: Selection, asked: Asked) -> bool:
+def _states(selection: Selection, asked: "Asked") -> bool:
     """Return whether a record states just what was charged."""
     stated = selection.guarantee
     return (
@@ -201,7 +209,7 @@ def _states(selection: Selection, asked: Asked) -> bool:
     )
 
 
-def _again(charge: Charge, purse: Purse, payer: Payer) -> Release:
+def _again(charge: "Charge", purse: Purse, payer: Payer) -> Release:
     """Return the release of an earlier run."""
     payer.receipt(
         f"run id '{purse.asked.run_id}' was released before ({charge.time}): this is that release, "
@@ -215,6 +223,8 @@ def _stored(record: str, purse: Purse) -> Release:
     try:
         return Release(Selection.from_dict(json.loads(record)), record)
     except (ValueError, KeyError, TypeError, AttributeError, UsageError):
+        from dpsel.io.ledger_schema import damaged
+
         raise damaged(purse.file.place) from None
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from dpsel import __version__
-from dpsel.cli.commands import COMMANDS, add_command, add_name, commands_within
+from dpsel.cli.commands import COMMANDS, add_command, add_name, built, commands_within
 from dpsel.cli.render import say
 from dpsel.core.errors import DpselError, OutputError, UsageError
 from dpsel.io.streams import abandon_stdout, reason
@@ -58,7 +58,7 @@ def _command_line(asked: str | None) -> Any:
             add_command(app, name)
         else:
             add_name(app, name)
-    return typer.main.get_command(app)
+    return built(app)
 
 
 def run(arguments: Sequence[str]) -> int:

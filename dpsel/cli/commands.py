@@ -5,6 +5,8 @@ from typing import Any
 
 import typer
 
+from dpsel.cli.values import use_plain_values
+
 COMMANDS = {
     "select": "Select the K features that matter most for a target, with differential privacy.",
     "preprocess": "Turn a raw table into a bounded one for `dpsel select`, and record what was "
@@ -37,6 +39,20 @@ def add_command(app: typer.Typer, name: str) -> None:
     for registered in found.registered_commands:
         registered.help = _unwrapped(registered.callback.__doc__ if registered.callback else "")
     app.add_typer(found, name=name)
+
+
+def built(app: typer.Typer) -> Any:
+    """Return the command line, ready to be called."""
+    root = typer.main.get_command(app)
+    _with_plain_values(root)
+    return root
+
+
+def _with_plain_values(command: Any) -> None:
+    """Let a command convert its values as we do, and so the commands within it."""
+    use_plain_values(command)
+    for within in getattr(command, "commands", {}).values():
+        _with_plain_values(within)
 
 
 def commands_within(name: str) -> list[str]:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from dpsel.core.arrays import FloatArray
 from dpsel.io.columns import Kind
+from dpsel.io.words import TRUTH_WORDS
 
 _NUMBERS = (
     pa.types.is_integer,
@@ -23,7 +24,6 @@ _BYTES = {
     pa.large_string(): pa.large_binary(),
     pa.string_view(): pa.binary_view(),
 }
-TRUTH_WORDS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
 
 def kind_of(kind: pa.DataType) -> Kind:

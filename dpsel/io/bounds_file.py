@@ -14,7 +14,6 @@ upper = 120
 """
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -86,15 +85,20 @@ def read_bounds(path: str | Path) -> PublicBounds:
         raise InputError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError):
         raise InputError(f"{label}: cannot be read as text") from None
+    return parse_bounds(_parsed(text, label), label)
+
+
+def _parsed(text: str, label: str) -> Any:
+    """Return what a text in JSON or TOML holds."""
+    import tomllib
+
     kind = "JSON" if label.lower().endswith(".json") else "TOML"
-    content: Any
     try:
-        content = json.loads(text) if kind == "JSON" else tomllib.loads(text)
+        return json.loads(text) if kind == "JSON" else tomllib.loads(text)
     except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{label}: is not {kind}: {error}") from None
     except (ValueError, RecursionError):
         raise InputError(f"{label}: cannot be read as {kind}") from None
-    return parse_bounds(content, label)
 
 
 def parse_bounds(content: Any, label: str) -> PublicBounds:

@@ -10,11 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray
-from dpsel.io.arrow_values import TRUTH_WORDS, text_numbers
-from dpsel.io.distinct import decoded
+from dpsel.io.words import TRUTH_WORDS, decoded
 
 # From here on it is faster to read all cells as one long column than as so many short ones.
 _MANY_COLUMNS = 500
@@ -107,6 +105,8 @@ class _WideCells:
 
     def _texts(self, position: int) -> Any:
         """Cut one column out of the text."""
+        import pyarrow as pa
+
         flat = self._ends.ravel()
         at = np.arange(self._ends.shape[0]) * self._ends.shape[1] + position
         starts = np.where(at > 0, flat[at - 1] + 1, 0).tolist()
@@ -132,6 +132,8 @@ def _second_look(
     """
     if not (_has_blank_end(text, separator) or _has_truth_word(text)):
         return matrix
+    from dpsel.io.arrow_values import text_numbers
+
     missing = np.isnan(matrix)
     places = np.flatnonzero(missing.any(axis=0)).tolist()
     columns = cells.texts([positions[place] for place in places]) if places else []

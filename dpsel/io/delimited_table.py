@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
 from dpsel.core.blocks import Block
 from dpsel.io.border import reading
@@ -112,7 +111,7 @@ def _block(cells: Cells, layout: Layout, rows: RowReader) -> Block:
     else:
         # At once: wide rows are parsed as a whole, whatever is asked for.
         numbers = cells.numbers((*layout.features, layout.target))
-        X, y = numbers[:, :-1], pa.array(numbers[:, -1])
+        X, y = numbers[:, :-1], numbers[:, -1]
     person = None if layout.person is None else cells.texts([layout.person])[0]
     return rows.rows(y, person).block(0, X)
 

@@ -3,7 +3,6 @@
 No value can stop this: neither bytes that are no UTF-8 nor a date that is in no calendar.
 """
 
-import codecs
 from typing import Any
 
 import numpy as np
@@ -12,28 +11,7 @@ import pyarrow as pa
 
 from dpsel.core.arrays import IntArray
 from dpsel.io.arrow_values import is_text
-
-_KEPT_APART = "dpsel.kept_apart"
-# 256 signs, one for each byte; none of them can be a separator.
-_FIRST_SIGN = 0x2800
-
-
-def _signs_for_bytes(error: UnicodeError) -> tuple[str, int]:
-    """Return a sign for every byte that is no UTF-8."""
-    assert isinstance(error, UnicodeDecodeError)
-    wrong = error.object[error.start : error.end]
-    return "\ufffd" + "".join(chr(_FIRST_SIGN + byte) for byte in wrong), error.end
-
-
-codecs.register_error(_KEPT_APART, _signs_for_bytes)
-
-
-def decoded(cell: bytes) -> str:
-    """Return bytes as text. Those that are no UTF-8 get signs of their own.
-
-    So two persons stay two, whose names in another encoding differ in such a byte only.
-    """
-    return cell.decode("utf-8", _KEPT_APART)
+from dpsel.io.words import decoded
 
 
 def distinct_texts(column: Any) -> tuple[list[str], IntArray]:

@@ -13,7 +13,6 @@ from dpsel.core.arrays import BoolArray, FloatArray
 from dpsel.core.blocks import Block
 from dpsel.core.persons import PersonLimit
 from dpsel.io.columns import Column, Layout
-from dpsel.io.distinct import distinct_texts
 from dpsel.io.provenance import Provenance
 from dpsel.io.targets import TargetCoding
 
@@ -77,7 +76,7 @@ class RowReader:
         return self._limit is not None
 
     def rows(self, target: Any, person: Any | None) -> Rows:
-        """Return the rows of the next batch, from Arrow columns."""
+        """Return the rows of the next batch, from Arrow columns or a target of numbers."""
         return Rows(self.target(target), self.mask(person))
 
     def target(self, column: Any) -> FloatArray:
@@ -88,7 +87,11 @@ class RowReader:
 
     def mask(self, person: Any | None) -> BoolArray | None:
         """Return which rows of the next batch count; None for all."""
-        return None if self._limit is None else self._limit.keep(*distinct_texts(person))
+        if self._limit is None:
+            return None
+        from dpsel.io.distinct import distinct_texts
+
+        return self._limit.keep(*distinct_texts(person))
 
 
 def reduce_pieces(

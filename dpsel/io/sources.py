@@ -37,13 +37,13 @@ class Source:
 
     def open_stream(self) -> "ByteStream":
         """Open it for reading once from start to end, decompressed."""
-        import pyarrow as pa
-
         raw = self._raw()
         first = _peek(raw)
         compression = compression_of(first)
         content: Any = _Prefixed(first, raw)
         if compression is not None:
+            import pyarrow as pa
+
             content = pa.CompressedInputStream(
                 pa.PythonFile(_Prefixed(first, raw), mode="r"), str(compression)
             )

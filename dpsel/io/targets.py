@@ -10,8 +10,7 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.errors import UsageError
-from dpsel.io.arrow_values import TRUTH_WORDS, numbers
-from dpsel.io.distinct import distinct_texts
+from dpsel.io.words import TRUTH_WORDS
 
 # Written so that no text, however long, can be read in more than one way: that takes for ever.
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
@@ -42,8 +41,12 @@ class TargetCoding:
         return self.positive is not None or self.classes is not None
 
     def values(self, column: Any) -> FloatArray:
-        """Return the target of some rows, from an Arrow column."""
+        """Return the target of some rows, from an Arrow column, or an array of numbers."""
         if not self.of_text:
+            if isinstance(column, np.ndarray):
+                return column
+            from dpsel.io.arrow_values import numbers
+
             return numbers(column)
         labels, codes = distinct_labels(column)
         known, other = self._known(), math.nan if self.positive is None else -1.0
@@ -59,6 +62,8 @@ class TargetCoding:
 
 def distinct_labels(column: Any) -> tuple[list[str | None], IntArray]:
     """Return labels in their normal form, and for every row the place of its own, or -1."""
+    from dpsel.io.distinct import distinct_texts
+
     texts, codes = distinct_texts(column)
     return list(map(normal_label, texts)), codes
 

@@ -34,6 +34,8 @@ def open_wide_parquet(source: Source) -> "WideParquetTable | None":
     depth = None if footer is None else deepest_column(footer)
     if depth is None or depth > _DEEPEST:
         return None
+    import polars as pl
+
     try:
         with reading(source.label, _KIND):
             schema = pl.scan_parquet(source.path, glob=False).collect_schema()
