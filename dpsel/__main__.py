@@ -1,7 +1,10 @@
 """`dpsel` and `python -m dpsel`: as little as possible before interrupts are cared for."""
 
+import atexit
 import gc
+import os
 import sys
+from typing import NoReturn
 
 # Modules make hundreds of thousands of objects that stay: looking at them for garbage again and
 # again takes a tenth of a small run's time.
@@ -23,9 +26,19 @@ def main() -> None:
             ignore_interrupts()
     except KeyboardInterrupt:
         code = 130
-    # Nor need they be looked at when the process ends.
-    gc.freeze()
-    sys.exit(code)
+    _leave(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process, without taking apart all that it has in memory: that takes long."""
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except (OSError, ValueError):
+        sys.exit(code)
+    atexit._run_exitfuncs()
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsel.core.arrays import FloatArray
+from dpsel.core.arrays import FloatArray, RealArray
 from dpsel.core.errors import UsageError
 
 ONE = 1 << 16
@@ -56,7 +56,7 @@ class Bounds:
         )
 
 
-def bounded_integers(values: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+def bounded_integers(values: RealArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
     """Return whole numbers within +-2^16, as floats, for values with those bounds.
 
     Privacy:
@@ -64,7 +64,7 @@ def bounded_integers(values: FloatArray, lower: FloatArray, upper: FloatArray) -
         Guarantee: none; the result is private input for a score.
         Tested by: tests/core/test_bounds.py
     """
-    bounded = np.clip(values, lower, upper)
+    bounded: FloatArray = np.clip(values, lower, upper, dtype=np.float64)
     middle = 0.5 * lower + 0.5 * upper
     half = 0.5 * upper - 0.5 * lower
     if middle.any():

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from dpsel.core.errors import InputError, UsageError
 
@@ -24,8 +25,7 @@ class Kind(Enum):
     """A CSV does not say."""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """A column's name and kind."""
 
     name: str

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from dpsel.core.arrays import BoolArray, FloatArray
+from dpsel.core.arrays import BoolArray, FloatArray, RealArray
 from dpsel.core.blocks import Block
 from dpsel.core.errors import InputError
 from dpsel.core.persons import KeptRows, PersonLimit
@@ -75,7 +75,7 @@ class Rows:
     y: FloatArray
     keep: BoolArray | None
 
-    def block(self, first_feature: int, X: FloatArray) -> Block:
+    def block(self, first_feature: int, X: RealArray) -> Block:
         """Return a block of the features `X` of these rows."""
         if self.keep is None:
             return Block(first_feature, X, self.y)

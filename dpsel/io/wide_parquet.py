@@ -1,29 +1,22 @@
-"""Parquet files with few rows and thousands of columns: polars reads these several times faster."""
+"""Which Parquet files are wide ones: few rows, thousands of columns.
 
-from collections.abc import Iterator
+This is asked of every Parquet file, so it needs neither polars nor pyarrow.
+"""
+
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-import polars as pl
-
-from dpsel.core.arrays import FloatArray
-from dpsel.core.blocks import Block
 from dpsel.core.errors import InputError
-from dpsel.io.border import reading
-from dpsel.io.columns import Column, Kind, Layout
-from dpsel.io.formats import KINDS, InputFormat
-from dpsel.io.parquet_footer import deepest_column
-from dpsel.io.parquet_table import ParquetTable
-from dpsel.io.pieces import Piece, RowReader, Rows
-from dpsel.io.provenance import KEY, from_metadata
+from dpsel.io.parquet_footer import footer_shape
+from dpsel.io.provenance import KEY
 from dpsel.io.sources import Source
 
-_KIND = KINDS[InputFormat.PARQUET]
+if TYPE_CHECKING:
+    from dpsel.io.wide_parquet_table import WideParquetTable
+
 _LONG_FOOTER = 1 << 20
 _FEW_ROWS = 1 << 16
 _DEEPEST = 100
-_CELLS_AT_ONCE = 1 << 25
 
 
 def open_wide_parquet(source: Source) -> "WideParquetTable | None":
@@ -31,131 +24,16 @@ def open_wide_parquet(source: Source) -> "WideParquetTable | None":
     if source.path is None or not source.is_file:
         return None
     footer = _footer(source.path)
-    depth = None if footer is None else deepest_column(footer)
-    if depth is None or depth > _DEEPEST:
+    shape = None if footer is None else footer_shape(footer)
+    if footer is None or shape is None or shape.deepest > _DEEPEST or shape.rows > _FEW_ROWS:
         return None
-    import polars as pl
+    from dpsel.io.wide_parquet_table import WideParquetTable
 
     try:
-        with reading(source.label, _KIND):
-            schema = pl.scan_parquet(source.path, glob=False).collect_schema()
-            rows = pl.scan_parquet(source.path, glob=False).select(pl.len()).collect().item()
+        table = WideParquetTable(source, shape.rows, recorded=KEY in footer)
     except InputError:
         return None  # The other reader finds out what is wrong, or which names are repeated.
-    if rows > _FEW_ROWS or any(dtype == pl.Decimal for dtype in schema.dtypes()):
-        return None
-    return WideParquetTable(source, schema, rows)
-
-
-class WideParquetTable:
-    """One file, read by polars: each piece is all rows of very many columns."""
-
-    def __init__(self, source: Source, schema: pl.Schema, rows: int) -> None:
-        """Read a file of known schema, with that many rows."""
-        assert source.path is not None
-        self.label = source.label
-        self._source = source
-        self._path = source.path
-        self._rows = rows
-        self._width = max(1, _CELLS_AT_ONCE // max(1, rows))
-        self.columns = tuple(Column(name, _kind_of(dtype)) for name, dtype in schema.items())
-        found = pl.read_parquet_metadata(self._path).get(KEY.decode())
-        self.provenance = from_metadata(
-            None if found is None else {KEY: found.encode()}, list(schema)
-        )
-
-    def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
-        """Yield all pieces, in order."""
-        if not self._in_utf8(layout):
-            yield from ParquetTable(self._source).pieces(layout, rows)
-            return
-        if layout.whole_rows:
-            yield from self._row_pieces(layout, rows)
-            return
-        count = len(layout.features)
-        marks = [layout.target] if layout.person is None else [layout.target, layout.person]
-        these: Rows | None = None
-        for first in range(0, count, self._width):
-            features = list(layout.features[first : first + self._width])
-            with reading(self.label, _KIND):
-                # The first read brings target and person along.
-                found = self._read(features if these is not None else [*features, *marks])
-                if these is None:
-                    columns = [_marks(found.pop(mark)) for mark in marks]
-                    these = rows.rows(columns[0], None if layout.person is None else columns[1])
-            frame = pl.DataFrame([found[position] for position in features])
-
-            def read(first: int = first, frame: pl.DataFrame = frame, rows: Rows = these) -> Block:
-                return rows.block(first, _matrix(frame))
-
-            yield Piece(read, min(1.0, (first + self._width) / count))
-
-    def persons(self, position: int) -> Iterator[Any]:
-        """Yield one column of all rows, in order."""
-        try:
-            with reading(self.label, _KIND):
-                found = _marks(self._read([position])[position])
-        except InputError:  # It may be a text that is no UTF-8.
-            yield from ParquetTable(self._source).persons(position)
-        else:
-            yield found
-
-    def _row_pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
-        """Yield pieces with all features of some rows."""
-        at_once = max(1, _CELLS_AT_ONCE // len(layout.features))
-        for start in range(0, max(1, self._rows), at_once):
-            with reading(self.label, _KIND):
-                scan = pl.scan_parquet(self._path, glob=False).slice(start, at_once)
-                frame = scan.select(pl.nth(layout.target, *layout.features)).collect()
-                target, *features = frame.get_columns()
-                these = rows.rows(_marks(target), None)
-                block = these.block(0, _matrix(pl.DataFrame(features)))
-            yield Piece(lambda block=block: block, min(1.0, (start + at_once) / max(1, self._rows)))  # type: ignore[misc]
-
-    def close(self) -> None:
-        """Do nothing: every reader closes itself."""
-
-    def _in_utf8(self, layout: Layout) -> bool:
-        """Return whether polars takes the texts that are needed; one that is no UTF-8 stops it."""
-        marks = [place for place in (layout.target, layout.person) if place is not None]
-        texts = [place for place in marks if self.columns[place].kind is Kind.TEXT]
-        try:
-            with reading(self.label, _KIND):
-                if texts:
-                    self._read(texts)
-        except InputError:
-            return False
-        return True
-
-    def _read(self, positions: list[int]) -> dict[int, pl.Series]:
-        """Read columns by position: polars takes some names for patterns. All is fastest."""
-        ordered = sorted(positions)
-        columns = None if len(ordered) == len(self.columns) else ordered
-        frame = pl.read_parquet(self._path, columns=columns, glob=False)
-        return dict(zip(ordered, frame.get_columns(), strict=True))
-
-
-def _marks(column: pl.Series) -> Any:
-    """Return a target or persons for Arrow, without a copy of each text for every row."""
-    return column.to_arrow(compat_level=pl.CompatLevel.newest())
-
-
-def _matrix(frame: pl.DataFrame) -> FloatArray:
-    """Return a frame of numbers as floats, NaN where a cell is missing."""
-    if not all(dtype.is_float() for dtype in frame.dtypes):
-        frame = frame.cast(pl.Float64, strict=False)
-    return np.asarray(frame.to_numpy(), dtype=np.float64, order="F")
-
-
-def _kind_of(dtype: Any) -> Kind:
-    """Return what a column of a polars type holds."""
-    if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
-        return Kind.NUMBER
-    if dtype.is_temporal():
-        return Kind.TIME
-    if dtype == pl.Binary:
-        return Kind.BINARY
-    return Kind.OTHER if dtype.is_nested() else Kind.TEXT
+    return None if table.has_decimals else table
 
 
 def _footer(path: Path) -> bytes | None:

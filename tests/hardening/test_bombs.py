@@ -14,7 +14,7 @@ import pyarrow.ipc
 import pytest
 
 from dpsel.io import arrow_table, wide_parquet
-from dpsel.io.parquet_footer import deepest_column
+from dpsel.io.parquet_footer import footer_shape
 from tests.cli.conftest import Dpsel
 from tests.hardening import handmade_parquet as made
 from tests.hardening.measured import BOUND_KB, Measured, check, measured
@@ -150,7 +150,9 @@ def test_a_schema_may_be_nested_as_deep_as_it_likes(depth: int, tmp_path: Path) 
     path.write_bytes(made.parquet_file(columns, schema=schema, maker=LONG_FOOTER))
     assert select(path, "--exclude", "g").code == (0 if depth == 50 else 3)
     length = int.from_bytes(path.read_bytes()[-8:-4], "little")
-    assert deepest_column(path.read_bytes()[-8 - length : -8]) == depth + 1
+    shape = footer_shape(path.read_bytes()[-8 - length : -8])
+    assert shape is not None
+    assert shape.deepest == depth + 1
 
 
 def test_an_odd_footer_has_no_depth() -> None:
@@ -161,7 +163,7 @@ def test_an_odd_footer_has_no_depth() -> None:
         b"\x15\x02\x19\x1c\x19\x00",
         b"\x15" + b"\xff" * 9,
     ):
-        assert deepest_column(footer) is None
+        assert footer_shape(footer) is None
 
 
 @pytest.mark.parametrize("count", [50_000, pytest.param(400_000, marks=pytest.mark.long)])

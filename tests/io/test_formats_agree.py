@@ -13,7 +13,7 @@ import pytest
 import dpsel
 from dpsel.core.bounds import ONE
 from dpsel.core.persons import PersonLimit
-from dpsel.io import arrow_table, parquet_table, wide_parquet
+from dpsel.io import arrow_table, parquet_table, wide_parquet, wide_parquet_table
 from dpsel.io.delimited_table import DelimitedTable
 from dpsel.io.sources import Source
 from tests.tables import WRITERS, numbers, plan_for, scored, scored_table
@@ -96,15 +96,15 @@ def test_wide_tables_give_the_same_scores_in_every_format(
 ) -> None:
     frame = numbers(12, 1500)
     opened = []
-    real = wide_parquet.WideParquetTable
+    real = wide_parquet_table.WideParquetTable
     monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 1000)
     monkeypatch.setattr(
-        wide_parquet,
+        wide_parquet_table,
         "WideParquetTable",
-        lambda *a: opened.append(1) or real(*a),  # type: ignore[func-returns-value]
+        lambda *a, **b: opened.append(1) or real(*a, **b),  # type: ignore[func-returns-value]
     )
     for at_once in (1 << 25, 999):
-        monkeypatch.setattr(wide_parquet, "_CELLS_AT_ONCE", at_once)
+        monkeypatch.setattr(wide_parquet_table, "_CELLS_AT_ONCE", at_once)
         for name, write in WRITERS.items():
             write(frame, tmp_path / name)
             assert scored(str(tmp_path / name)).values.tolist() == exact(frame)
@@ -192,7 +192,7 @@ def test_names_that_look_like_patterns_are_names(
     expected = exact(frame.rename({"^y$": "y"}))
     for at_once in (1 << 25, 1):
         monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 1)
-        monkeypatch.setattr(wide_parquet, "_CELLS_AT_ONCE", at_once)
+        monkeypatch.setattr(wide_parquet_table, "_CELLS_AT_ONCE", at_once)
         for name, write in WRITERS.items():
             write(frame, tmp_path / name)
             assert scored(str(tmp_path / name), target="^y$").values.tolist() == expected

@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from dpsel.core.arrays import FloatArray, NumberArray
+from dpsel.core.arrays import FloatArray, NumberArray, RealArray
 from dpsel.core.blocks import Block
 from dpsel.core.errors import UsageError
 
@@ -46,7 +46,7 @@ class Outside:
     outside: int = 0
 
     @staticmethod
-    def among(X: FloatArray, lower: FloatArray, upper: FloatArray) -> "Outside":
+    def among(X: RealArray, lower: FloatArray, upper: FloatArray) -> "Outside":
         """Count the cells of `X` beyond the bounds; a missing one is not."""
         return Outside(X.size, int(np.count_nonzero((lower > X) | (upper < X))))
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.arrays import FloatArray, IntArray, RealArray
 from dpsel.core.bounds import bounded_integers
 
 # Products are within 2^32, so float64 adds 2^21 of them exactly, in any order, and int64 2^31.
@@ -12,7 +12,7 @@ _CELLS_AT_ONCE = 1 << 15
 
 
 def exact_products(
-    weights: FloatArray, X: FloatArray, lower: FloatArray, upper: FloatArray
+    weights: FloatArray, X: RealArray, lower: FloatArray, upper: FloatArray
 ) -> IntArray:
     """Return weights @ X, for X within bounds and weights of whole numbers within 2^16."""
     sums = np.zeros((len(weights), X.shape[1]), dtype=np.int64)
@@ -23,7 +23,7 @@ def exact_products(
 
 
 def _float_products(
-    weights: FloatArray, X: FloatArray, lower: FloatArray, upper: FloatArray
+    weights: FloatArray, X: RealArray, lower: FloatArray, upper: FloatArray
 ) -> IntArray:
     """Return the same for at most 2^21 rows: whole numbers below 2^53 all the way."""
     rows, columns = X.shape

@@ -1,0 +1,170 @@
+"""Parquet files with few rows and thousands of columns: polars reads these several times faster."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dpsel.core.arrays import RealArray
+from dpsel.core.blocks import Block
+from dpsel.core.errors import InputError
+from dpsel.io.border import reading
+from dpsel.io.columns import Column, Kind, Layout
+from dpsel.io.formats import KINDS, InputFormat
+from dpsel.io.pieces import Piece, RowReader, Rows
+from dpsel.io.provenance import KEY, from_metadata
+from dpsel.io.sources import Source
+
+_KIND = KINDS[InputFormat.PARQUET]
+_CELLS_AT_ONCE = 1 << 25
+
+
+class WideParquetTable:
+    """One file, read by polars: each piece is all rows of very many columns."""
+
+    def __init__(self, source: Source, rows: int, *, recorded: bool) -> None:
+        """Read the schema of a file with that many rows, and its record if it has one."""
+        assert source.path is not None
+        self.label = source.label
+        self._source = source
+        self._rows = rows
+        self._width = max(1, _CELLS_AT_ONCE // max(1, rows))
+        with reading(self.label, _KIND):
+            # Reading its footer takes as long as reading such a file: one scan reads it once.
+            self._scan = pl.scan_parquet(source.path, glob=False, hive_partitioning=False)
+            schema = self._scan.collect_schema()
+            names, dtypes = schema.names(), schema.dtypes()
+            found = pl.read_parquet_metadata(source.path).get(KEY.decode()) if recorded else None
+        # By class, which is enough here: to compare types of polars takes a microsecond each.
+        classes: list[Any] = list(map(type, dtypes))
+        kinds = {found: _kind_of(found) for found in set(classes)}
+        self.columns = tuple(map(Column, names, map(kinds.__getitem__, classes)))
+        self.has_decimals = pl.Decimal in kinds
+        self._all_floats = all(found.is_float() for found in kinds)
+        self.provenance = from_metadata(None if found is None else {KEY: found.encode()}, names)
+
+    def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
+        """Yield all pieces, in order."""
+        if not self._in_utf8(layout):
+            yield from self._other_reader().pieces(layout, rows)
+            return
+        if layout.whole_rows:
+            yield from self._row_pieces(layout, rows)
+            return
+        count = len(layout.features)
+        marks = [layout.target] if layout.person is None else [layout.target, layout.person]
+        these: Rows | None = None
+        for first in range(0, count, self._width):
+            features = list(layout.features[first : first + self._width])
+            with reading(self.label, _KIND):
+                # The first read brings target and person along.
+                found = self._read(features if these is not None else [*features, *marks])
+                if these is None:
+                    columns = [found.mark(mark) for mark in marks]
+                    these = rows.rows(columns[0], None if layout.person is None else columns[1])
+
+            def read(
+                first: int = first,
+                found: _Columns = found,
+                features: list[int] = features,
+                rows: Rows = these,
+            ) -> Block:
+                return rows.block(first, found.matrix(features))
+
+            yield Piece(read, min(1.0, (first + self._width) / count))
+
+    def persons(self, position: int) -> Iterator[Any]:
+        """Yield one column of all rows, in order."""
+        try:
+            with reading(self.label, _KIND):
+                found = self._read([position]).mark(position)
+        except InputError:  # It may be a text that is no UTF-8.
+            yield from self._other_reader().persons(position)
+        else:
+            yield found
+
+    def _row_pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
+        """Yield pieces with all features of some rows."""
+        at_once = max(1, _CELLS_AT_ONCE // len(layout.features))
+        for start in range(0, max(1, self._rows), at_once):
+            with reading(self.label, _KIND):
+                found = self._read([*layout.features, layout.target], start, at_once)
+                these = rows.rows(found.mark(layout.target), None)
+                block = these.block(0, found.matrix(layout.features))
+            yield Piece(lambda block=block: block, min(1.0, (start + at_once) / max(1, self._rows)))  # type: ignore[misc]
+
+    def close(self) -> None:
+        """Do nothing: every reader closes itself."""
+
+    def _in_utf8(self, layout: Layout) -> bool:
+        """Return whether polars takes the texts that are needed; one that is no UTF-8 stops it."""
+        marks = [place for place in (layout.target, layout.person) if place is not None]
+        texts = [place for place in marks if self.columns[place].kind is Kind.TEXT]
+        try:
+            with reading(self.label, _KIND):
+                if texts:
+                    self._read(texts)
+        except InputError:
+            return False
+        return True
+
+    def _read(self, positions: list[int], start: int = 0, rows: int | None = None) -> "_Columns":
+        """Read columns by position: polars takes some names for patterns. All is fastest."""
+        ordered = sorted(positions)
+        scan = self._scan if rows is None else self._scan.slice(start, rows)
+        if len(ordered) < len(self.columns):
+            scan = scan.select(pl.nth(*ordered))
+        return _Columns(scan.collect(), ordered, self._all_floats)
+
+    def _other_reader(self) -> Any:
+        """Return the reader that takes any file, and more time."""
+        from dpsel.io.parquet_table import ParquetTable
+
+        return ParquetTable(self._source)
+
+
+class _Columns:
+    """Some columns of a table, by their positions there."""
+
+    def __init__(self, frame: pl.DataFrame, positions: list[int], all_floats: bool) -> None:
+        self._frame = frame
+        self._all_floats = all_floats
+        self._place = {position: place for place, position in enumerate(positions)}
+
+    def mark(self, position: int) -> Any:
+        """Return a target or persons: numbers, or for Arrow without a copy of each text."""
+        column = self._frame.to_series(self._place[position])
+        if column.dtype.is_float():
+            return column.to_numpy().astype(np.float64)
+        return column.to_arrow(compat_level=pl.CompatLevel.newest())
+
+    def matrix(self, positions: Sequence[int]) -> RealArray:
+        """Return columns of numbers, NaN where a cell is missing."""
+        places = [self._place[position] for position in positions]
+        if self._all_floats:
+            return _columns_of(self._frame.to_numpy(), places)
+        frame = self._frame
+        if len(places) < frame.width:
+            frame = frame.select(pl.nth(*places))
+        if not all(dtype.is_float() for dtype in frame.dtypes):
+            frame = frame.cast(pl.Float64, strict=False)
+        return np.asarray(frame.to_numpy(), order="F")
+
+
+def _columns_of(matrix: RealArray, places: list[int]) -> RealArray:
+    """Return some columns; rising neighbors without a copy."""
+    if places == list(range(places[0], places[0] + len(places))):
+        return matrix[:, places[0] : places[-1] + 1]
+    return matrix.T[places].T
+
+
+def _kind_of(dtype: Any) -> Kind:
+    """Return what a column of a polars type holds."""
+    if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
+        return Kind.NUMBER
+    if dtype.is_temporal():
+        return Kind.TIME
+    if dtype == pl.Binary:
+        return Kind.BINARY
+    return Kind.OTHER if dtype.is_nested() else Kind.TEXT
