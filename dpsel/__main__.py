@@ -14,6 +14,9 @@ _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 def main() -> None:
     """Run the command line that this process was started with."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    # Our own threads share the work; those of a matrix library would only get in their way.
+    for library in ("OPENBLAS", "MKL"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     try:
         from dpsel.cli.app import INTERRUPTED, run
         from dpsel.io.interrupts import ignore_interrupts

@@ -67,7 +67,7 @@ def derived_seed(seed: int, *parts: object) -> int:
     return int.from_bytes(hashlib.sha256(text.encode(errors="surrogateescape")).digest()[:8])
 
 
-def seeded_generator(seed: int) -> np.random.Generator:
+def seeded_generator(seed: int) -> "np.random.Generator":
     """Return numpy's generator for making synthetic data; never for anything private."""
     return np.random.default_rng(seed)
 

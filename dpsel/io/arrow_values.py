@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dpsel.core.arrays import FloatArray
+from dpsel.core.arrays import FloatArray, NumberArray, RealArray
 from dpsel.io.columns import Kind
 from dpsel.io.words import TRUTH_WORDS
 
@@ -63,17 +63,25 @@ def sound(column: Any) -> Any:
     return column
 
 
-def number_matrix(columns: Sequence[Any]) -> FloatArray:
-    """Return numeric Arrow columns as one matrix, a column each."""
+def number_matrix(columns: Sequence[Any]) -> RealArray:
+    """Return numeric Arrow columns as one matrix, a column each; of single precision if all are."""
     rows = len(columns[0]) if columns else 0
-    matrix = np.empty((rows, len(columns)), order="F")
+    single = all(column.type == pa.float32() for column in columns)
+    matrix: NumberArray = np.empty(
+        (rows, len(columns)), dtype=np.float32 if single else np.float64, order="F"
+    )
     for place, column in enumerate(columns):
-        matrix[:, place] = numbers(column)
+        matrix[:, place] = _raw_numbers(column)
     return matrix
 
 
 def numbers(column: Any) -> FloatArray:
     """Return one numeric Arrow column as floats."""
+    return np.asarray(_raw_numbers(column), dtype=np.float64)
+
+
+def _raw_numbers(column: Any) -> NumberArray:
+    """Return one numeric Arrow column as an array of its own type, or of floats."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
@@ -83,10 +91,8 @@ def numbers(column: Any) -> FloatArray:
     elif not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         column = column.cast(pa.float64(), safe=False)
     if isinstance(column, pa.ChunkedArray):
-        values = column.to_numpy()
-    else:
-        values = column.to_numpy(zero_copy_only=False)
-    return np.asarray(values, dtype=np.float64)
+        return np.asarray(column.to_numpy())
+    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def text_numbers(texts: Any) -> FloatArray:

@@ -102,15 +102,13 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
     person = None if wanted.person is None else _position(names, wanted.person, "--person", label)
     if person == target:
         raise UsageError(f"--person and --target are the same column, '{wanted.target}'")
-    reserved = {target, person}
+    out = {target, person, *_matching(names, wanted.exclude, "--exclude", label)}
+    wanted_places: Collection[int] = range(len(names))
     if wanted.features:
-        chosen = _matching(names, wanted.features, "--features", label) - reserved
-    else:
-        chosen = set(range(len(names))) - reserved
-    chosen -= _matching(names, wanted.exclude, "--exclude", label)
-    if not chosen:
+        wanted_places = sorted(_matching(names, wanted.features, "--features", label))
+    features = [place for place in wanted_places if place not in out]
+    if not features:
         raise InputError(f"{label}: no feature column is left besides the target")
-    features = sorted(chosen)
     _refuse_kinds([columns[i] for i in features], label)
     refuse_target(columns[target], label, labels=wanted.labels)
     if person is not None and columns[person].kind is Kind.OTHER:
@@ -122,7 +120,7 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
         target=target,
         labels=wanted.labels,
         person=person,
-        declared=frozenset(place for place, name in enumerate(names) if name in declared),
+        declared=_places(names, declared),
     )
 
 
@@ -177,8 +175,8 @@ def nearest(name: str, names: Sequence[str]) -> str | None:
 
 def _refuse_unclear_names(names: Sequence[str], label: str) -> None:
     """Refuse tables in which a name does not say which column is meant."""
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
+    if len(set(names)) < len(names):
+        repeated = [name for name, count in Counter(names).items() if count > 1]
         raise InputError(
             f"{label}: {len(repeated)} column name(s) occur more than once, "
             f"such as '{repeated[0]}'; rename them"
@@ -202,6 +200,8 @@ def _position(names: Sequence[str], name: str, option: str, label: str) -> int:
 def _matching(names: Sequence[str], patterns: Sequence[str], option: str, label: str) -> set[int]:
     """Return where the columns are that any pattern, a name or a glob, stands for."""
     found: set[int] = set()
+    if not patterns:
+        return found
     places = {name: place for place, name in enumerate(names)}
     for pattern in _split_lists(patterns, places.keys()):
         if pattern in places:
@@ -212,6 +212,13 @@ def _matching(names: Sequence[str], patterns: Sequence[str], option: str, label:
             raise UsageError(f"{option}: {label} has no column '{pattern}'{_hint(pattern, names)}")
         found |= matches
     return found
+
+
+def _places(names: Sequence[str], declared: Collection[str]) -> frozenset[int]:
+    """Return where the columns are that were declared."""
+    if not declared:
+        return frozenset()
+    return frozenset(place for place, name in enumerate(names) if name in declared)
 
 
 def _split_lists(patterns: Sequence[str], names: Collection[str]) -> list[str]:

@@ -1,29 +1,41 @@
 """Sums of products of bounded integers, exact in any order."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray, RealArray
-from dpsel.core.bounds import bounded_integers
+from dpsel.core.bounds import bounded_integers, is_unit, unit_integers
 
 # Products are within 2^32, so float64 adds 2^21 of them exactly, in any order, and int64 2^31.
 _ROWS_PER_FLOAT_SUM = 1 << 21
 # Cells that are bounded at once: they stay in the processor's cache.
-_CELLS_AT_ONCE = 1 << 15
+_CELLS_AT_ONCE = 1 << 16
 
 
 def exact_products(
     weights: FloatArray, X: RealArray, lower: FloatArray, upper: FloatArray
 ) -> IntArray:
-    """Return weights @ X, for X within bounds and weights of whole numbers within 2^16."""
+    """Return weights @ X, for X within bounds and weights of whole numbers within 2^16.
+
+    Privacy:
+        Domain: any floats; a missing value counts 0.
+        Guarantee: none; the result is private input for a score.
+        Tested by: tests/core/test_products.py
+    """
     sums = np.zeros((len(weights), X.shape[1]), dtype=np.int64)
+    products = _unit_products if is_unit(lower, upper) else _bounded_products
     for first in range(0, X.shape[0], _ROWS_PER_FLOAT_SUM):
         some = slice(first, first + _ROWS_PER_FLOAT_SUM)
-        sums += _float_products(weights[:, some], X[some], lower, upper)
+        sums += _float_products(weights[:, some], X[some], lower, upper, products)
     return sums
 
 
+_Products = Callable[[FloatArray, RealArray, FloatArray, FloatArray], FloatArray]
+
+
 def _float_products(
-    weights: FloatArray, X: RealArray, lower: FloatArray, upper: FloatArray
+    weights: FloatArray, X: RealArray, lower: FloatArray, upper: FloatArray, products: _Products
 ) -> IntArray:
     """Return the same for at most 2^21 rows: whole numbers below 2^53 all the way."""
     rows, columns = X.shape
@@ -33,8 +45,27 @@ def _float_products(
     for column in range(0, columns, at_once):
         features = slice(column, column + at_once)
         for row in range(0, rows, step):
-            piece = bounded_integers(
-                X[row : row + step, features], lower[features], upper[features]
+            some = slice(row, row + step)
+            sums[:, features] += products(
+                weights[:, some], X[some, features], lower[features], upper[features]
             )
-            sums[:, features] += weights[:, row : row + step] @ piece
     return sums.astype(np.int64)
+
+
+def _bounded_products(
+    weights: FloatArray, X: RealArray, lower: FloatArray, upper: FloatArray
+) -> FloatArray:
+    """Return the sums of a few cells with any bounds."""
+    return weights @ bounded_integers(X, lower, upper)
+
+
+def _unit_products(
+    weights: FloatArray, X: RealArray, lower: FloatArray, upper: FloatArray
+) -> FloatArray:
+    """Return the sums of a few cells within [-1, 1]: most tables, in fewer steps."""
+    integers = unit_integers(X)
+    sums = weights @ integers
+    if np.isnan(sums).any():  # Any missing cell makes its sum one.
+        integers[np.isnan(integers)] = 0.0
+        sums = weights @ integers
+    return sums
