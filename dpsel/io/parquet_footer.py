@@ -1,23 +1,41 @@
 """The shape of a Parquet file, read off its footer before any reader is.
 
 Polars follows a schema that is nested thousands of levels deep until the stack is full, and takes
-the process with it. The footer is a Thrift struct in the compact protocol: a version, the schema,
-which is a list of groups and columns with the number of each one's children, the number of rows,
-and then all that is large.
+the process with it. And of a table with 10^5 columns, to read the footer takes as long as to read
+the rest, so it should be read once. The footer is a Thrift struct in the compact protocol: a
+version, the schema, which is a list of groups and columns with the number of each one's children,
+the number of rows, and then all that is large.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 _I32, _I64, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12
-_NAME, _CHILDREN = 4, 5
+_TYPE, _REPETITION, _NAME, _CHILDREN = 1, 3, 4, 5
+_SINGLE, _DOUBLE = 4, 5
+_REPEATED = 2
 
 
 @dataclass(frozen=True)
 class FooterShape:
-    """How many groups are around the deepest column, and how many rows there are."""
+    """How deep columns are nested, how many rows there are, and the columns if they are plain."""
 
     deepest: int
+    """How many groups are around the deepest column."""
     rows: int
+    floats: list[str] | None = field(repr=False)
+    """The columns' names, if each is one of floats and nothing else."""
+
+
+@dataclass(frozen=True)
+class _Element:
+    """A group or a column: its number of children, and where its name and itself end."""
+
+    children: int
+    name: range
+    end: int
+    is_float: bool
 
 
 def footer_shape(footer: bytes) -> FooterShape | None:
@@ -38,35 +56,68 @@ def _shape(footer: bytes) -> FooterShape:
     if count == 15:
         count, at = _varint(footer, at)
     deepest, open_groups = 0, [1]
-    # The bytes before and after the name of the last column: hundreds of thousands more are alike.
-    before, after, length_at = b"", b"", 0
-    for _ in range(count):
+    names: list[bytes] = []
+    floats = True
+    done = 0
+    while done < count:
         while open_groups[-1] == 0:
             open_groups.pop()
+        element = _element(footer, at)
+        done += 1
         open_groups[-1] -= 1
-        if before and footer.startswith(before, at):
-            length = footer[at + length_at]
-            end = at + length_at + 1 + length
-            if length < 0x80 and footer.startswith(after, end):
-                at = end + len(after)
-                continue
-        children, name, next_at = _element(footer, at)
-        if children:
-            open_groups.append(children)
+        if element.children:
+            open_groups.append(element.children)
             deepest = max(deepest, len(open_groups))
-        elif name.start and footer[name.start - 1] < 0x80:
-            before, after = footer[at : name.start - 1], footer[name.stop : next_at]
-            length_at = len(before)
-        at = next_at
+            floats = floats and done == 1
+            at = element.end
+            continue
+        floats = floats and element.is_float
+        # Most columns are like the last one, but for the signs of the name.
+        alike = _alike(footer, at, element, min(count - done, open_groups[-1]))
+        names += _names(footer, at, element, 1 + alike)
+        open_groups[-1] -= alike
+        done += alike
+        at += (1 + alike) * (element.end - at)
     if footer[at] != 0x16:  # The next field, a whole number.
         raise ValueError
     rows, _ = _varint(footer, at + 1)
-    return FooterShape(deepest - 1, rows >> 1)
+    texts = [name.decode() for name in names] if floats else None
+    return FooterShape(deepest - 1, rows >> 1, texts)
 
 
-def _element(footer: bytes, at: int) -> tuple[int, range, int]:
-    """Return the number of children of a group or column, its name's place, and its end."""
+def _alike(footer: bytes, at: int, element: _Element, most: int) -> int:
+    """Return how many of the next elements have the same bytes as this one, but for their names."""
+    size = element.end - at
+    same = np.ones(size, dtype=np.bool_)
+    same[element.name.start - at : element.name.stop - at] = False
+    this = np.frombuffer(footer, dtype=np.uint8, count=size, offset=at)[same]
+    found, look = 0, 16
+    while found < most:
+        look = min(look, most - found, (len(footer) - element.end) // size - found)
+        if look < 1:
+            break
+        rows = np.frombuffer(
+            footer, dtype=np.uint8, count=look * size, offset=element.end + found * size
+        ).reshape(look, size)
+        differs = np.flatnonzero((rows[:, same] != this).any(axis=1))
+        if len(differs):
+            return found + int(differs[0])
+        found += look
+        look *= 8
+    return found
+
+
+def _names(footer: bytes, at: int, element: _Element, count: int) -> list[bytes]:
+    """Return the names of so many elements that are alike."""
+    size, start, stop = element.end - at, element.name.start, element.name.stop
+    return [footer[start + step : stop + step] for step in range(0, count * size, size)]
+
+
+def _element(footer: bytes, at: int) -> _Element:
+    """Return what the next group or column is."""
     number = children = 0
+    kind_of_values = repetition = -1
+    plain = True
     name = range(0)
     while head := footer[at]:
         kind = head & 15
@@ -76,16 +127,26 @@ def _element(footer: bytes, at: int) -> tuple[int, range, int]:
             value, at = _varint(footer, at)
             if number == _CHILDREN:
                 children = value >> 1
+            elif number == _TYPE:
+                kind_of_values = value >> 1
+            elif number == _REPETITION:
+                repetition = value >> 1
+            else:
+                plain = False
         elif kind == _BINARY:
             length, at = _varint(footer, at)
             if number == _NAME:
                 name = range(at, at + length)
             at += length
         elif kind == _STRUCT:
+            plain = False
             at = _end_of_struct(footer, at)
         elif kind > 2:  # Truth values have no content of their own.
             raise ValueError
-    return children, name, at + 1
+    if not name.stop:
+        raise ValueError
+    is_float = plain and kind_of_values in (_SINGLE, _DOUBLE) and repetition != _REPEATED
+    return _Element(children, name, at + 1, is_float)
 
 
 def _end_of_struct(footer: bytes, at: int) -> int:

@@ -30,7 +30,7 @@ def open_wide_parquet(source: Source) -> "WideParquetTable | None":
     from dpsel.io.wide_parquet_table import WideParquetTable
 
     try:
-        table = WideParquetTable(source, shape.rows, recorded=KEY in footer)
+        table = WideParquetTable(source, shape, recorded=KEY in footer)
     except InputError:
         return None  # The other reader finds out what is wrong, or which names are repeated.
     return None if table.has_decimals else table

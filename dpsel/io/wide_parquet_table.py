@@ -1,6 +1,7 @@
 """Parquet files with few rows and thousands of columns: polars reads these several times faster."""
 
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from dpsel.core.errors import InputError
 from dpsel.io.border import reading
 from dpsel.io.columns import Column, Kind, Layout
 from dpsel.io.formats import KINDS, InputFormat
+from dpsel.io.parquet_footer import FooterShape
 from dpsel.io.pieces import Piece, RowReader, Rows
 from dpsel.io.provenance import KEY, from_metadata
 from dpsel.io.sources import Source
@@ -23,26 +25,33 @@ _CELLS_AT_ONCE = 1 << 25
 class WideParquetTable:
     """One file, read by polars: each piece is all rows of very many columns."""
 
-    def __init__(self, source: Source, rows: int, *, recorded: bool) -> None:
-        """Read the schema of a file with that many rows, and its record if it has one."""
+    def __init__(self, source: Source, shape: FooterShape, *, recorded: bool) -> None:
+        """Read a file of that shape, and its record if it has one."""
         assert source.path is not None
         self.label = source.label
         self._source = source
-        self._rows = rows
-        self._width = max(1, _CELLS_AT_ONCE // max(1, rows))
+        self._rows = shape.rows
+        self._width = max(1, _CELLS_AT_ONCE // max(1, shape.rows))
+        # To read its footer takes as long as to read such a file: one scan reads it once.
+        self._scan = pl.scan_parquet(source.path, glob=False, hive_partitioning=False)
+        self._all_floats, self.has_decimals = shape.floats is not None, False
         with reading(self.label, _KIND):
-            # Reading its footer takes as long as reading such a file: one scan reads it once.
-            self._scan = pl.scan_parquet(source.path, glob=False, hive_partitioning=False)
-            schema = self._scan.collect_schema()
-            names, dtypes = schema.names(), schema.dtypes()
+            if shape.floats is not None:
+                self.columns = tuple(map(Column, shape.floats, repeat(Kind.NUMBER)))
+            else:
+                self.columns = self._typed_columns()
             found = pl.read_parquet_metadata(source.path).get(KEY.decode()) if recorded else None
-        # By class, which is enough here: to compare types of polars takes a microsecond each.
-        classes: list[Any] = list(map(type, dtypes))
-        kinds = {found: _kind_of(found) for found in set(classes)}
-        self.columns = tuple(map(Column, names, map(kinds.__getitem__, classes)))
-        self.has_decimals = pl.Decimal in kinds
-        self._all_floats = all(found.is_float() for found in kinds)
+        names = [column.name for column in self.columns]
         self.provenance = from_metadata(None if found is None else {KEY: found.encode()}, names)
+
+    def _typed_columns(self) -> tuple[Column, ...]:
+        """Return columns of any types."""
+        schema = self._scan.collect_schema()
+        # By class, which is enough here: to compare types of polars takes a microsecond each.
+        classes: list[Any] = list(map(type, schema.dtypes()))
+        kinds = {found: _kind_of(found) for found in set(classes)}
+        self.has_decimals = pl.Decimal in kinds
+        return tuple(map(Column, schema.names(), map(kinds.__getitem__, classes)))
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield all pieces, in order."""
@@ -115,7 +124,10 @@ class WideParquetTable:
         scan = self._scan if rows is None else self._scan.slice(start, rows)
         if len(ordered) < len(self.columns):
             scan = scan.select(pl.nth(*ordered))
-        return _Columns(scan.collect(), ordered, self._all_floats)
+        frame = scan.collect()
+        if frame.columns != [self.columns[position].name for position in ordered]:
+            raise InputError(f"{self.label}: its columns were read in two ways; this is no table")
+        return _Columns(frame, ordered, self._all_floats)
 
     def _other_reader(self) -> Any:
         """Return the reader that takes any file, and more time."""
