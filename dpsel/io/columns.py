@@ -109,7 +109,7 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
     features = [place for place in wanted_places if place not in out]
     if not features:
         raise InputError(f"{label}: no feature column is left besides the target")
-    _refuse_kinds([columns[i] for i in features], label)
+    _refuse_kinds(columns, features, label)
     refuse_target(columns[target], label, labels=wanted.labels)
     if person is not None and columns[person].kind is Kind.OTHER:
         raise InputError(f"{label}: --person: '{wanted.person}' holds nested values")
@@ -183,9 +183,12 @@ def _refuse_unclear_names(names: Sequence[str], label: str) -> None:
         )
 
 
-def _refuse_kinds(features: Sequence[Column], label: str) -> None:
+def _refuse_kinds(columns: Sequence[Column], features: Sequence[int], label: str) -> None:
     """Refuse features whose table says that they are not numbers."""
-    wrong = [column for column in features if column.kind not in (Kind.NUMBER, Kind.UNKNOWN)]
+    if {column.kind for column in columns} <= {Kind.NUMBER, Kind.UNKNOWN}:
+        return
+    chosen = [columns[place] for place in features]
+    wrong = [column for column in chosen if column.kind not in (Kind.NUMBER, Kind.UNKNOWN)]
     if wrong:
         refuse_text([column.name for column in wrong], label, wrong[0].kind)
 

@@ -1,6 +1,8 @@
 """Parquet files with few rows and thousands of columns: polars reads these several times faster."""
 
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import repeat
 from typing import Any
 
@@ -32,8 +34,11 @@ class WideParquetTable:
         self._source = source
         self._rows = shape.rows
         self._width = max(1, _CELLS_AT_ONCE // max(1, shape.rows))
-        # To read its footer takes as long as to read such a file: one scan reads it once.
+        # To read its footer takes as long as to read such a file: one scan reads it once, and
+        # while columns are chosen.
         self._scan = pl.scan_parquet(source.path, glob=False, hive_partitioning=False)
+        self._footer_reader = threading.Thread(target=self._read_footer, daemon=True)
+        self._footer_reader.start()
         self._all_floats, self.has_decimals = shape.floats is not None, False
         with reading(self.label, _KIND):
             if shape.floats is not None:
@@ -44,8 +49,14 @@ class WideParquetTable:
         names = [column.name for column in self.columns]
         self.provenance = from_metadata(None if found is None else {KEY: found.encode()}, names)
 
+    def _read_footer(self) -> None:
+        """Let the scan read the footer, which it keeps, and no row; errors come again later."""
+        with suppress(InputError), reading(self.label, _KIND):
+            self._scan.select(pl.nth(0)).limit(0).collect()
+
     def _typed_columns(self) -> tuple[Column, ...]:
         """Return columns of any types."""
+        self._footer_reader.join()
         schema = self._scan.collect_schema()
         # By class, which is enough here: to compare types of polars takes a microsecond each.
         classes: list[Any] = list(map(type, schema.dtypes()))
@@ -120,6 +131,7 @@ class WideParquetTable:
 
     def _read(self, positions: list[int], start: int = 0, rows: int | None = None) -> "_Columns":
         """Read columns by position: polars takes some names for patterns. All is fastest."""
+        self._footer_reader.join()
         ordered = sorted(positions)
         scan = self._scan if rows is None else self._scan.slice(start, rows)
         if len(ordered) < len(self.columns):
@@ -142,7 +154,9 @@ class _Columns:
     def __init__(self, frame: pl.DataFrame, positions: list[int], all_floats: bool) -> None:
         self._frame = frame
         self._all_floats = all_floats
-        self._place = {position: place for place, position in enumerate(positions)}
+        self._place: Sequence[int] | dict[int, int] = range(frame.width)
+        if positions[-1] != frame.width - 1:
+            self._place = {position: place for place, position in enumerate(positions)}
 
     def mark(self, position: int) -> Any:
         """Return a target or persons: numbers, or for Arrow without a copy of each text."""
@@ -153,7 +167,7 @@ class _Columns:
 
     def matrix(self, positions: Sequence[int]) -> RealArray:
         """Return columns of numbers, NaN where a cell is missing."""
-        places = [self._place[position] for position in positions]
+        places = list(map(self._place.__getitem__, positions))
         if self._all_floats:
             return _columns_of(self._frame.to_numpy(), places)
         frame = self._frame
