@@ -112,7 +112,7 @@ class ParquetTable:
 
     def _row_pieces(self, group: int, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield pieces with all features of some rows."""
-        at_once = max(1, _CELLS_AT_ONCE // len(layout.features))
+        at_once = max(1, _CELLS_AT_ONCE // max(1, len(layout.features)))
         wanted = [layout.target, *layout.features]
         for found in self._batches(group, wanted, at_once):
             these = Rows(rows.target(found[0]), None)
@@ -126,9 +126,9 @@ class ParquetTable:
         """Yield the first feature, the columns and the share done, for the pieces of a group."""
         count = len(layout.features)
         width = max(1, _CELLS_AT_ONCE // max(1, rows))
-        for first in range(0, count, width):
+        for first in range(0, max(1, count), width):
             some = list(layout.features[first : first + width])
-            yield first, some, self._done(group, min(1.0, (first + width) / count))
+            yield first, some, self._done(group, min(1.0, (first + width) / max(1, count)))
 
     def _done(self, group: int, share: float) -> float:
         """Return the share of the work that is done with a share of a row group."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from dpsel.core.errors import InputError
 from dpsel.io.formats import InputFormat, compression_of, format_of
+from dpsel.io.hive import Keys, check_keys, folder_keys, is_hidden
 from dpsel.io.streams import reason
 
 STDIN = "-"
@@ -21,9 +22,10 @@ _MAGIC_BYTES = 8
 class Source:
     """One file, or standard input if `path` is None. A pipe can be read once, from its start."""
 
-    def __init__(self, path: Path | None) -> None:
-        """Look at what kind of file it is, and open nothing."""
+    def __init__(self, path: Path | None, keys: Keys = ()) -> None:
+        """Look at what kind of file it is, and open nothing; `keys` come from its folders."""
         self.path = path
+        self.keys = keys
         self.label = "stdin" if path is None else path.name
         self.is_file = path is not None and path.is_file()
         self._pipe: Any = None
@@ -190,7 +192,15 @@ def find_sources(table: str | Path) -> list[Source]:
         return [_readable(found) for found in _matching(str(table))]
     except OSError as error:
         raise InputError(f"{path.name}: cannot be opened: {reason(error)}") from None
-    return [_readable(found) for found in (_parquet_files(path) if is_folder else [path])]
+    return _folder_sources(path) if is_folder else [_readable(path)]
+
+
+def _folder_sources(folder: Path) -> list[Source]:
+    """Return the files of a folder, each with the columns that the folders above it name."""
+    files = _parquet_files(folder)
+    all_keys = [folder_keys(file.relative_to(folder)) for file in files]
+    check_keys(all_keys, folder.name)
+    return [_readable(file, keys) for file, keys in zip(files, all_keys, strict=True)]
 
 
 def input_files(table: str | Path) -> list[Path]:
@@ -227,19 +237,21 @@ def _parquet_files(folder: Path) -> list[Path]:
     def fail(error: OSError) -> None:
         raise InputError(f"{folder.name}: cannot be opened: {reason(error)}") from None
 
-    found = [
-        Path(place) / name
-        for place, _, names in os.walk(folder, onerror=fail)
-        for name in names
-        if name.lower().endswith((".parquet", ".pq")) and not name.startswith((".", "_"))
-    ]
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder, onerror=fail):
+        folders[:] = [name for name in folders if not is_hidden(name)]
+        found += [
+            Path(place) / name
+            for name in names
+            if name.lower().endswith((".parquet", ".pq")) and not name.startswith((".", "_"))
+        ]
     if not found:
         raise InputError(f"{folder.name}: this folder holds no Parquet file")
     return sorted(found)
 
 
-def _readable(path: Path) -> Source:
+def _readable(path: Path, keys: Keys = ()) -> Source:
     """Refuse a file that cannot be opened, before anything else is done."""
     if not os.access(path, os.R_OK):
         raise InputError(f"{path.name}: cannot be opened: permission denied")
-    return Source(path)
+    return Source(path, keys)

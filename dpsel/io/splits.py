@@ -3,15 +3,16 @@
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dpsel.core.errors import InputError, UsageError
 from dpsel.io.formats import InputFormat
+from dpsel.io.hive import Keys
 from dpsel.io.pieces import FileTable, Groups
 from dpsel.io.sources import Source, common_format, find_sources
-from dpsel.io.tables import file_opener, open_sources
+from dpsel.io.tables import open_sources, plain_opener
 
 TARGET_BYTES = 1 << 28
 """A split has about so many bytes, uncompressed."""
@@ -26,6 +27,8 @@ class FilePart:
     number: int
     """The place of the file in its table."""
     path: str
+    keys: Keys = field(repr=False)
+    """The columns that its folders name."""
     groups: Groups | None
     size: int
     """Bytes, about."""
@@ -90,15 +93,27 @@ def open_part(part: FilePart, input_format: InputFormat, separator: str | None) 
             f"{source.label}: a worker of the cluster does not find it; "
             "all of them need the same files at the same place"
         )
-    if part.groups is None:
-        return file_opener(input_format, separator)(source)
+    table = _opened(source, part.groups, input_format, separator)
+    if not part.keys:
+        return table
+    from dpsel.io.keyed_table import KeyedTable
+
+    return KeyedTable(table, part.keys)
+
+
+def _opened(
+    source: Source, groups: Groups | None, input_format: InputFormat, separator: str | None
+) -> FileTable:
+    """Open a file, or some groups of it."""
+    if groups is None:
+        return plain_opener(input_format, separator)(source)
     if input_format is InputFormat.PARQUET:
         from dpsel.io.parquet_table import ParquetTable
 
-        return ParquetTable(source, part.groups)
+        return ParquetTable(source, groups)
     from dpsel.io.arrow_table import ArrowFileTable
 
-    return ArrowFileTable(source, part.groups)
+    return ArrowFileTable(source, groups)
 
 
 def _gathered(parts: Iterator[FilePart], target_bytes: int) -> Iterator[Split]:
@@ -122,11 +137,11 @@ def _file_parts(files: TableFiles, number: int, target_bytes: int) -> list[FileP
     place = os.path.abspath(source.path)
     sizes = _group_sizes(source, files)
     if sizes is None:
-        return [FilePart(number, place, None, source.path.stat().st_size)]
+        return [FilePart(number, place, source.keys, None, source.path.stat().st_size)]
     if not sizes:
-        return [FilePart(number, place, (0, 0), 0)]
+        return [FilePart(number, place, source.keys, (0, 0), 0)]
     return [
-        FilePart(number, place, groups, sum(sizes[slice(*groups)]))
+        FilePart(number, place, source.keys, groups, sum(sizes[slice(*groups)]))
         for groups in _runs(sizes, target_bytes)
     ]
 
@@ -139,7 +154,7 @@ def _group_sizes(source: Source, files: TableFiles) -> list[int] | None:
     from dpsel.io.arrow_table import ArrowFileTable
     from dpsel.io.parquet_table import ParquetTable
 
-    table = file_opener(files.input_format, files.separator)(source)
+    table = plain_opener(files.input_format, files.separator)(source)
     try:
         if isinstance(table, ParquetTable):
             return table.sizes()

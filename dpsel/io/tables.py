@@ -34,7 +34,22 @@ def open_sources(sources: list[Source], found: InputFormat, separator: str | Non
 
 
 def file_opener(found: InputFormat, separator: str | None) -> Callable[[Source], FileTable]:
-    """Return what opens one source of a format."""
+    """Return what opens one source of a format, with the columns of its folders."""
+    opener = plain_opener(found, separator)
+
+    def opened(source: Source) -> FileTable:
+        table = opener(source)
+        if not source.keys:
+            return table
+        from dpsel.io.keyed_table import KeyedTable
+
+        return KeyedTable(table, source.keys)
+
+    return opened
+
+
+def plain_opener(found: InputFormat, separator: str | None) -> Callable[[Source], FileTable]:
+    """Return what opens one source of a format, with its own columns only."""
     if found is InputFormat.PARQUET:
         return _open_parquet
     if found is InputFormat.ARROW:
