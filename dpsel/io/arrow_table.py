@@ -151,7 +151,8 @@ class ArrowFileTable:
 
     def _reader(self, positions: list[int] | None) -> pa.ipc.RecordBatchFileReader:
         """Return a reader of its own, for one thread, that decodes only some columns."""
-        place = pa.memory_map(self._place) if isinstance(self._place, str) else self._place
+        place = self._place() if callable(self._place) else self._place
+        place = pa.memory_map(place) if isinstance(place, str) else place
         options = pa.ipc.IpcReadOptions(included_fields=positions, use_threads=False)
         return pa.ipc.open_file(place, options=options)
 

@@ -159,8 +159,16 @@ class ParquetTable:
 
     def _new_file(self) -> pq.ParquetFile:
         """Return a new reader."""
-        return pq.ParquetFile(self._open(), metadata=self._metadata, read_dictionary=self._coded)
+        return pq.ParquetFile(
+            self._open(),
+            metadata=self._metadata,
+            read_dictionary=self._coded,
+            # A store answers slowly: ask for the columns of a piece in few requests.
+            pre_buffer=callable(self._place),
+        )
 
     def _open(self) -> Any:
         """Return what a reader of its own can read from."""
+        if callable(self._place):
+            return self._place()
         return self._place if isinstance(self._place, str) else pa.BufferReader(self._place)

@@ -13,6 +13,7 @@ from typing import Any
 from dpsel.core.errors import InputError
 from dpsel.io.formats import InputFormat, compression_of, format_of
 from dpsel.io.hive import Keys, check_keys, folder_keys, is_hidden
+from dpsel.io.places import has_scheme, parse_place
 from dpsel.io.streams import reason
 
 STDIN = "-"
@@ -22,6 +23,9 @@ _MAGIC_BYTES = 8
 class Source:
     """One file, or standard input if `path` is None. A pipe can be read once, from its start."""
 
+    remote = False
+    """Whether it is in a store, not on this machine."""
+
     def __init__(self, path: Path | None, keys: Keys = ()) -> None:
         """Look at what kind of file it is, and open nothing; `keys` come from its folders."""
         self.path = path
@@ -29,6 +33,10 @@ class Source:
         self.label = "stdin" if path is None else path.name
         self.is_file = path is not None and path.is_file()
         self._pipe: Any = None
+
+    def size(self) -> int:
+        """Return the bytes of a file, 0 for a pipe."""
+        return self.path.stat().st_size if self.path is not None and self.is_file else 0
 
     def first_bytes(self) -> bytes:
         """Return the first few bytes, and take none off a pipe."""
@@ -49,11 +57,10 @@ class Source:
             content = pa.CompressedInputStream(
                 pa.PythonFile(_Prefixed(first, raw), mode="r"), str(compression)
             )
-        size = self.path.stat().st_size if self.path is not None and self.is_file else 0
-        return ByteStream(raw, content, size)
+        return ByteStream(raw, content, self.size())
 
     def open_random(self) -> Any:
-        """Open it for reading anywhere: a path, or a buffer over a copy of a pipe.
+        """Open it for reading anywhere: a path, a buffer over a copy of a pipe, or what opens it.
 
         The copy is a file without a name: it is gone when the process is, however that ends.
         """
@@ -185,6 +192,13 @@ def find_sources(table: str | Path) -> list[Source]:
         return [Source(None)]
     if not str(table):
         raise InputError("TABLE: the name of the file is empty")
+    if has_scheme(str(table)):
+        place = parse_place(str(table))
+        if not isinstance(place, str):
+            from dpsel.io.remote import find_remote
+
+            return find_remote(*place)
+        table = place
     path = Path(table)
     try:
         is_folder = stat.S_ISDIR(path.stat().st_mode)
@@ -204,18 +218,26 @@ def _folder_sources(folder: Path) -> list[Source]:
 
 
 def input_files(table: str | Path) -> list[Path]:
-    """Return the files that would be read."""
+    """Return the files on this machine that would be read."""
+    if has_scheme(str(table)) and not isinstance(parse_place(str(table)), str):
+        return []
     return [source.path for source in find_sources(table) if source.path is not None]
 
 
 def common_format(sources: list[Source], wanted: InputFormat | None) -> InputFormat:
     """Return the format of all sources, which must be the same."""
-    if wanted is not None:
-        return wanted
+    found = wanted or _found_format(sources)
+    if sources[0].remote and found not in (InputFormat.PARQUET, InputFormat.ARROW):
+        raise InputError(f"{sources[0].label}: a store must hold Parquet or Arrow files")
+    return found
+
+
+def _found_format(sources: list[Source]) -> InputFormat:
+    """Return the format that the names of all sources tell, or else their first bytes."""
     pipe = next((source for source in sources if not source.is_file), None)
     if pipe is not None:
         raise InputError(f"{pipe.label}: say which format it has with --input-format")
-    formats = {format_of(source.label, source.first_bytes()) for source in sources}
+    formats = {format_of(source.label, source.first_bytes) for source in sources}
     if len(formats) > 1:
         raise InputError(f"the files have different formats: {', '.join(sorted(formats))}")
     return formats.pop()
@@ -240,14 +262,15 @@ def _parquet_files(folder: Path) -> list[Path]:
     found: list[Path] = []
     for place, folders, names in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not is_hidden(name)]
-        found += [
-            Path(place) / name
-            for name in names
-            if name.lower().endswith((".parquet", ".pq")) and not name.startswith((".", "_"))
-        ]
+        found += [Path(place) / name for name in names if is_table_file(name)]
     if not found:
         raise InputError(f"{folder.name}: this folder holds no Parquet file")
     return sorted(found)
+
+
+def is_table_file(name: str) -> bool:
+    """Return whether a file in a folder belongs to the table, by its name."""
+    return name.lower().endswith((".parquet", ".pq")) and not name.startswith((".", "_"))
 
 
 def _readable(path: Path, keys: Keys = ()) -> Source:

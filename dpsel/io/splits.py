@@ -11,6 +11,8 @@ from dpsel.core.errors import InputError, UsageError
 from dpsel.io.formats import InputFormat
 from dpsel.io.hive import Keys
 from dpsel.io.pieces import FileTable, Groups
+from dpsel.io.places import Store
+from dpsel.io.remote import RemoteSource
 from dpsel.io.sources import Source, common_format, find_sources
 from dpsel.io.tables import open_sources, plain_opener
 
@@ -27,6 +29,8 @@ class FilePart:
     number: int
     """The place of the file in its table."""
     path: str
+    store: Store | None
+    """The store that has the path; None for a file that all machines share."""
     keys: Keys = field(repr=False)
     """The columns that its folders name."""
     groups: Groups | None
@@ -87,7 +91,9 @@ def split_files(files: TableFiles, target_bytes: int = TARGET_BYTES) -> list[Spl
 
 def open_part(part: FilePart, input_format: InputFormat, separator: str | None) -> FileTable:
     """Open just the rows of a part, in a process that may be on another machine."""
-    source = Source(Path(part.path))
+    source: Source = Source(Path(part.path))
+    if part.store is not None:
+        source = RemoteSource(part.store, part.path, part.size)
     if not source.is_file:
         raise InputError(
             f"{source.label}: a worker of the cluster does not find it; "
@@ -133,24 +139,26 @@ def _gathered(parts: Iterator[FilePart], target_bytes: int) -> Iterator[Split]:
 def _file_parts(files: TableFiles, number: int, target_bytes: int) -> list[FilePart]:
     """Return the parts of one file."""
     source = files.sources[number]
-    assert source.path is not None
-    place = os.path.abspath(source.path)
+    store = source.store if isinstance(source, RemoteSource) else None
+    place = (
+        source.address if isinstance(source, RemoteSource) else os.path.abspath(str(source.path))
+    )
+
+    def part(groups: Groups | None, size: int) -> FilePart:
+        return FilePart(number, place, store, source.keys, groups, size)
+
     sizes = _group_sizes(source, files)
     if sizes is None:
-        return [FilePart(number, place, source.keys, None, source.path.stat().st_size)]
+        return [part(None, source.size())]
     if not sizes:
-        return [FilePart(number, place, source.keys, (0, 0), 0)]
-    return [
-        FilePart(number, place, source.keys, groups, sum(sizes[slice(*groups)]))
-        for groups in _runs(sizes, target_bytes)
-    ]
+        return [part((0, 0), 0)]
+    return [part(groups, sum(sizes[slice(*groups)])) for groups in _runs(sizes, target_bytes)]
 
 
 def _group_sizes(source: Source, files: TableFiles) -> list[int] | None:
     """Return the sizes of a file's row groups or batches, None if it is read as a whole."""
     if files.input_format not in (InputFormat.PARQUET, InputFormat.ARROW):
         return None
-    assert source.path is not None
     from dpsel.io.arrow_table import ArrowFileTable
     from dpsel.io.parquet_table import ParquetTable
 
@@ -160,7 +168,7 @@ def _group_sizes(source: Source, files: TableFiles) -> list[int] | None:
             return table.sizes()
         if isinstance(table, ArrowFileTable):
             count = table.batches()
-            return [source.path.stat().st_size // max(1, count)] * count
+            return [source.size() // max(1, count)] * count
     finally:
         table.close()
     return None
