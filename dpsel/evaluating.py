@@ -31,6 +31,9 @@ class _Notes:
     def __init__(self, reporter: Reporter) -> None:
         self.note = reporter.note
 
+    def size(self, file_bytes: int) -> None:
+        """Say nothing."""
+
     def progress(self, done: float) -> None:
         """Say nothing."""
 

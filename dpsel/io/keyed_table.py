@@ -23,6 +23,8 @@ class KeyedTable:
     A column that the file has itself is the file's: there its type is known.
     """
 
+    file_bytes = 0
+
     def __init__(self, table: FileTable, keys: Keys) -> None:
         """Add `keys` to the columns of a file."""
         own = {column.name for column in table.columns}

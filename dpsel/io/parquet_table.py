@@ -28,6 +28,8 @@ _ROWS_AT_ONCE = 1 << 21
 class ParquetTable:
     """One file, read by pyarrow: each piece is a few columns of one row group."""
 
+    file_bytes = 0
+
     def __init__(self, source: Source, groups: Groups | None = None) -> None:
         """Open a file, or a copy of stdin; only some row groups of it, if they are given."""
         self.label = source.label

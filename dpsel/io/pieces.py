@@ -46,6 +46,8 @@ class Table(Protocol):
 
     label: str
     columns: tuple[Column, ...]
+    file_bytes: int
+    """The size of its files, 0 if it is not known."""
 
     @property
     def provenance(self) -> Provenance | None:

@@ -7,6 +7,7 @@ import shutil
 import stat
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,11 @@ class Source:
 
     def size(self) -> int:
         """Return the bytes of a file, 0 for a pipe."""
-        return self.path.stat().st_size if self.path is not None and self.is_file else 0
+        if self.path is None or not self.is_file:
+            return 0
+        with suppress(OSError):
+            return self.path.stat().st_size
+        return 0
 
     def first_bytes(self) -> bytes:
         """Return the first few bytes, and take none off a pipe."""

@@ -48,6 +48,8 @@ def open_wide_parquet(source: Source) -> "WideParquetTable | None":
 class WideParquetTable:
     """One file, read by polars: each piece is all rows of very many columns."""
 
+    file_bytes = 0
+
     def __init__(self, source: Source, schema: pl.Schema, rows: int) -> None:
         """Read a file of known schema, with that many rows."""
         assert source.path is not None
