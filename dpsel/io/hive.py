@@ -10,7 +10,6 @@ from pathlib import PurePath
 from urllib.parse import unquote_to_bytes
 
 from dpsel.core.errors import InputError
-from dpsel.io.distinct import decoded
 
 Keys = tuple[tuple[str, str | None], ...]
 """The name and the value of each column; None for a missing value."""
@@ -59,4 +58,7 @@ def _name(text: bytes) -> str:
 
 def _value(text: bytes) -> str | None:
     """Return the value of a column, whatever its bytes are."""
+    # Here: most tables have no such folders, and need not wait for polars.
+    from dpsel.io.distinct import decoded
+
     return None if text == _MISSING else decoded(unquote_to_bytes(text))
