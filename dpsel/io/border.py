@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dpsel.core.errors import DpselError, InputError
+from dpsel.io.streams import store_reason
 
 
 @contextmanager
@@ -19,6 +20,9 @@ def reading(label: str, kind: str) -> Iterator[None]:
     except BaseException as error:
         if not isinstance(error, _what_readers_raise()):
             raise
+        why = store_reason(error)
+        if why is not None:
+            raise InputError(f"{label}: cannot be read: {why}") from None
         raise InputError(
             f"{label}: cannot be read as {kind}; it is damaged, cut short or in another format"
         ) from None

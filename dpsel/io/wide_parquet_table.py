@@ -27,6 +27,8 @@ _CELLS_AT_ONCE = 1 << 25
 class WideParquetTable:
     """One file, read by polars: each piece is all rows of very many columns."""
 
+    file_bytes = 0
+
     def __init__(self, source: Source, shape: FooterShape, *, recorded: bool) -> None:
         """Read a file of that shape, and its record if it has one."""
         assert source.path is not None
@@ -75,7 +77,7 @@ class WideParquetTable:
         count = len(layout.features)
         marks = [layout.target] if layout.person is None else [layout.target, layout.person]
         these: Rows | None = None
-        for first in range(0, count, self._width):
+        for first in range(0, max(1, count), self._width):
             features = list(layout.features[first : first + self._width])
             with reading(self.label, _KIND):
                 # The first read brings target and person along.
@@ -92,7 +94,7 @@ class WideParquetTable:
             ) -> Block:
                 return rows.block(first, found.matrix(features))
 
-            yield Piece(read, min(1.0, (first + self._width) / count))
+            yield Piece(read, min(1.0, (first + self._width) / max(1, count)))
 
     def persons(self, position: int) -> Iterator[Any]:
         """Yield one column of all rows, in order."""
@@ -106,7 +108,7 @@ class WideParquetTable:
 
     def _row_pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield pieces with all features of some rows."""
-        at_once = max(1, _CELLS_AT_ONCE // len(layout.features))
+        at_once = max(1, _CELLS_AT_ONCE // max(1, len(layout.features)))
         for start in range(0, max(1, self._rows), at_once):
             with reading(self.label, _KIND):
                 found = self._read([*layout.features, layout.target], start, at_once)
@@ -132,7 +134,7 @@ class WideParquetTable:
     def _read(self, positions: list[int], start: int = 0, rows: int | None = None) -> "_Columns":
         """Read columns by position: polars takes some names for patterns. All is fastest."""
         self._footer_reader.join()
-        ordered = sorted(positions)
+        ordered = sorted(set(positions))
         scan = self._scan if rows is None else self._scan.slice(start, rows)
         if len(ordered) < len(self.columns):
             scan = scan.select(pl.nth(*ordered))
@@ -180,6 +182,8 @@ class _Columns:
 
 def _columns_of(matrix: RealArray, places: list[int]) -> RealArray:
     """Return some columns; rising neighbors without a copy."""
+    if not places:
+        return matrix[:, :0]
     if places == list(range(places[0], places[0] + len(places))):
         return matrix[:, places[0] : places[-1] + 1]
     return matrix.T[places].T
