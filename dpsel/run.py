@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from dpsel import __version__
@@ -14,8 +14,11 @@ from dpsel.core.scores.registry import find_score
 from dpsel.core.selection import Selection, select_from_scores
 from dpsel.io.columns import Layout, choose_columns
 from dpsel.io.pieces import RowReader, Table, reduce_pieces
+from dpsel.io.provenance import Provenance
+from dpsel.io.splits import TableFiles, table_files
 from dpsel.io.tables import open_table
 from dpsel.plan import SelectPlan
+from dpsel.shares import Cluster, Work, cluster_total
 
 _MANY_OUTSIDE = 0.01
 
@@ -37,9 +40,13 @@ def charge_nothing() -> None:
 
 
 def run_select(
-    table: Any, plan: SelectPlan, reporter: Reporter, charge: Callable[[], None]
+    table: Any,
+    plan: SelectPlan,
+    reporter: Reporter,
+    charge: Callable[[], None],
+    cluster: Cluster | None = None,
 ) -> Selection:
-    """Read a table and select from it, as planned.
+    """Read a table and select from it, as planned; a cluster may do the reading.
 
     `charge` is called once: after all that only public things can spoil, such as names of columns,
     and before the first row is read. So a slip of the pen costs nothing, and whether a run is
@@ -53,16 +60,18 @@ def run_select(
         Assumes: bounds that were not read off the data; no observer of the running time.
         Tested by: tests/privacy/test_dot_sensitivity.py
     """
-    with closing(open_table(table, plan.input_format, plan.separator)) as opened:
+    files = None if cluster is None else table_files(table, plan.input_format, plan.separator)
+    opened = open_table(table, plan.input_format, plan.separator) if files is None else files.open()
+    with closing(opened):
         layout = choose_columns(opened.columns, plan.wanted, opened.label)
         check_k(plan.k, len(layout.names))
-        score = score_table(opened, layout, plan, reporter, charge)
-        guarantee = plan.guarantee
-        # Only now is it known whether a CSV is the one that its record is about.
-        if opened.provenance is not None:
-            guarantee = replace(guarantee, scope=opened.provenance.scope)
+        elsewhere = None if files is None or cluster is None else (files, cluster)
+        scored = score_table(opened, layout, plan, reporter, charge, elsewhere)
+    guarantee = plan.guarantee
+    if scored.provenance is not None:
+        guarantee = replace(guarantee, scope=scored.provenance.scope)
     return select_from_scores(
-        score.scores(),
+        scored.score.scores(),
         layout.names,
         k=plan.k,
         guarantee=guarantee,
@@ -74,14 +83,28 @@ def run_select(
     )
 
 
+@dataclass(frozen=True)
+class Scored:
+    """A score of all rows, which is private, and how the table was made."""
+
+    score: Score
+    provenance: Provenance | None
+
+
 def score_table(
     table: Table,
     layout: Layout,
     plan: SelectPlan,
     reporter: Reporter,
     charge: Callable[[], None] = charge_nothing,
-) -> Score:
-    """Read all of a table into a score, which is private; `charge` comes before the first row."""
+    elsewhere: tuple[TableFiles, Cluster] | None = None,
+) -> Scored:
+    """Read all of a table into a score, here or on a cluster; `charge` comes before the first row.
+
+    Privacy:
+        Guarantee: none; the score is private input for a mechanism.
+        Tested by: tests/test_shares.py
+    """
     wanted, guarantee = plan.wanted, plan.guarantee
     bounds = plan.bounds.resolve(
         layout.names,
@@ -90,7 +113,47 @@ def score_table(
         coded=plan.coding.of_text,
     )
     score = find_score(plan.score).make(bounds, guarantee.neighbors, guarantee.unit)
-    limit = None if wanted.person is None else PersonLimit(guarantee.unit.rows)
+    if elsewhere is None:
+        provenance, label_seen = _score_here(table, layout, plan, score, reporter, charge)
+    else:
+        files, cluster = elsewhere
+        work = Work(
+            columns=table.columns,
+            label=table.label,
+            files=len(files.sources),
+            input_format=files.input_format,
+            separator=files.separator,
+            layout=layout,
+            score=plan.score,
+            bounds=bounds,
+            coding=plan.coding,
+            neighbors=guarantee.neighbors,
+            unit=guarantee.unit,
+        )
+        total = cluster_total(work, files, cluster, reporter.progress, charge)
+        score.add(total.sums)
+        provenance, label_seen = total.made, total.label_seen
+    assumed = provenance is None and not guarantee.scope.end_to_end
+    if assumed and score.outside.share > _MANY_OUTSIDE:
+        reporter.note(
+            f"{score.outside.share:.0%} of the cells are outside [-1, 1] and were clipped; "
+            "give public bounds with --bounds, or run `dpsel preprocess` first"
+        )
+    if plan.coding.positive is not None and not label_seen:
+        reporter.note(f"no row has the label '{plan.coding.positive}' in '{wanted.target}'")
+    return Scored(score, provenance)
+
+
+def _score_here(
+    table: Table,
+    layout: Layout,
+    plan: SelectPlan,
+    score: Score,
+    reporter: Reporter,
+    charge: Callable[[], None],
+) -> tuple[Provenance | None, bool]:
+    """Add all rows to a score; return how the table was made, and whether the label was seen."""
+    limit = None if plan.wanted.person is None else PersonLimit(plan.guarantee.unit.rows)
     rows = RowReader(plan.coding, limit)
     charge()
     reduce_pieces(
@@ -100,12 +163,5 @@ def score_table(
         threads=plan.threads,
         progress=reporter.progress,
     )
-    assumed = table.provenance is None and not guarantee.scope.end_to_end
-    if assumed and score.outside.share > _MANY_OUTSIDE:
-        reporter.note(
-            f"{score.outside.share:.0%} of the cells are outside [-1, 1] and were clipped; "
-            "give public bounds with --bounds, or run `dpsel preprocess` first"
-        )
-    if plan.coding.positive is not None and not rows.label_seen:
-        reporter.note(f"no row has the label '{plan.coding.positive}' in '{wanted.target}'")
-    return score
+    # Only now is it known whether a CSV is the one that its record is about.
+    return table.provenance, rows.label_seen

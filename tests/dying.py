@@ -103,8 +103,8 @@ def charge_after_the_draw() -> None:
     """A mutant: the charge waits until the selection was drawn."""
     right = dpsel.run.run_select
 
-    def wrong(table: Any, plan: Any, reporter: Any, charge: Any) -> Any:
-        selection = right(table, plan, reporter, dpsel.run.charge_nothing)
+    def wrong(table: Any, plan: Any, reporter: Any, charge: Any, cluster: Any = None) -> Any:
+        selection = right(table, plan, reporter, dpsel.run.charge_nothing, cluster)
         charge()
         return selection
 

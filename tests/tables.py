@@ -69,7 +69,7 @@ def scored(table: Any, **options: Any) -> Scores:
 def scored_table(opened: Table, plan: SelectPlan) -> Scores:
     with closing(opened):
         layout = choose_columns(opened.columns, plan.wanted, opened.label)
-        return score_table(opened, layout, plan, Silent()).scores()
+        return score_table(opened, layout, plan, Silent()).score.scores()
 
 
 def numbers(rows: int, columns: int, seed: int = 0) -> pl.DataFrame:

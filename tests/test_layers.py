@@ -22,6 +22,7 @@ MIDDLE = {
     "dpsel.preprocessing",
     "dpsel.reproduce",
     "dpsel.run",
+    "dpsel.shares",
     "dpsel.spending",
     "dpsel.sweep",
     "dpsel.sweep_plan",

@@ -1,10 +1,12 @@
 """At most R rows of a person: what makes a guarantee for persons out of one for rows."""
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from dpsel.core.arrays import BoolArray, IntArray
+from dpsel.core.errors import InputError
 
 
 class PersonLimit:
@@ -39,6 +41,47 @@ class PersonLimit:
             self._seen[person] = min(self._rows, seen + int(counts[place]))
         keep: BoolArray = _occurrence(codes) < left[codes]
         return keep
+
+
+@dataclass(frozen=True)
+class RowMask:
+    """Which of some rows count, one bit a row. Private, and off `repr`."""
+
+    rows: int = field(repr=False)
+    bits: bytes = field(repr=False)
+
+    @staticmethod
+    def of(masks: Sequence[BoolArray]) -> "RowMask":
+        """Return the mask of the rows of several batches, one after the other."""
+        mask = np.concatenate([np.zeros(0, dtype=np.bool_), *masks])
+        return RowMask(len(mask), np.packbits(mask).tobytes())
+
+    def unpacked(self) -> BoolArray:
+        """Return one truth value a row."""
+        bits = np.frombuffer(self.bits, dtype=np.uint8)
+        return np.unpackbits(bits, count=self.rows).astype(np.bool_)
+
+
+class KeptRows:
+    """Keeps the rows that were chosen before, when the whole table was looked at in order."""
+
+    def __init__(self, mask: RowMask) -> None:
+        """Give out `mask` from its start."""
+        self._mask = mask.unpacked()
+        self._given = 0
+
+    def next(self, rows: int) -> BoolArray:
+        """Return which of the next rows stay."""
+        found = self._mask[self._given : self._given + rows]
+        self._given += rows
+        if len(found) < rows:
+            raise InputError("the table has changed since its persons were counted")
+        return found
+
+    def check_all_given(self) -> None:
+        """Refuse a table that has fewer rows than were chosen from."""
+        if self._given != len(self._mask):
+            raise InputError("the table has changed since its persons were counted")
 
 
 def _occurrence(codes: IntArray) -> IntArray:

@@ -12,7 +12,7 @@ from dpsel.io.arrow_values import kind_of, number_matrix, sound
 from dpsel.io.border import reading
 from dpsel.io.columns import Column, Layout
 from dpsel.io.formats import KINDS, InputFormat
-from dpsel.io.pieces import Piece, RowReader, Rows
+from dpsel.io.pieces import Groups, Piece, RowReader, Rows, groups_within
 from dpsel.io.provenance import from_metadata
 from dpsel.io.sources import ByteStream, Source
 
@@ -46,6 +46,12 @@ class ArrowStreamTable:
             for batch in self._batches:
                 yield from batch_pieces(batch, layout, rows)
 
+    def persons(self, position: int) -> Iterator[Any]:
+        """Yield one column of all rows, in order."""
+        with reading(self.label, _KIND):
+            for batch in self._batches:
+                yield sound(batch.column(position))
+
     def close(self) -> None:
         """Close the stream, if there is one."""
         if self._stream is not None:
@@ -55,21 +61,32 @@ class ArrowStreamTable:
 class ArrowFileTable:
     """An Arrow file, read batch by batch, a few columns at a time."""
 
-    def __init__(self, source: Source) -> None:
-        """Open a file, or a copy of stdin."""
+    def __init__(self, source: Source, groups: Groups | None = None) -> None:
+        """Open a file, or a copy of stdin; only some record batches of it, if they are given."""
         self.label = source.label
         self._place = source.open_random()
         with reading(self.label, _KIND):
             reader = self._reader(None)
             self.columns = columns_of(reader.schema)
             self.provenance = from_metadata(reader.schema.metadata, reader.schema.names)
-            self._batches = reader.num_record_batches
+            count = reader.num_record_batches
+        self._groups = groups_within(groups, count, self.label)
+
+    def batches(self) -> int:
+        """Return how many record batches there are."""
+        return len(self._groups)
+
+    def persons(self, position: int) -> Iterator[Any]:
+        """Yield one column of all rows, in order."""
+        with reading(self.label, _KIND):
+            for number in self._groups:
+                yield self._read(number, [position])[0]
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield all pieces, in order."""
         marks = [layout.target] if layout.person is None else [layout.target, layout.person]
         with reading(self.label, _KIND):
-            for number in range(self._batches):
+            for number in self._groups:
                 if layout.whole_rows:
                     yield from batch_pieces(self._reader(None).get_batch(number), layout, rows)
                     continue
@@ -88,7 +105,7 @@ class ArrowFileTable:
         width = max(1, _CELLS_AT_ONCE // max(1, len(rows.y)))
         for first in range(0, len(layout.features), width):
             some = list(layout.features[first : first + width])
-            done = (number + min(1.0, (first + width) / len(layout.features))) / self._batches
+            done = self._done(number, min(1.0, (first + width) / len(layout.features)))
 
             def read(first: int = first, some: list[int] = some) -> Block:
                 with reading(self.label, _KIND):
@@ -107,7 +124,7 @@ class ArrowFileTable:
         ]
         for place, position in enumerate(layout.features):
             column = self._read(number, [position])[0]
-            done = (number + (place + 1) / len(layout.features)) / self._batches
+            done = self._done(number, (place + 1) / len(layout.features))
             for start, mask in zip(starts, masks, strict=True):
 
                 def read(
@@ -121,6 +138,10 @@ class ArrowFileTable:
                         return these.block(place, number_matrix([column[cut]]))
 
                 yield Piece(read, done)
+
+    def _done(self, number: int, share: float) -> float:
+        """Return the share of the work that is done with a share of a batch."""
+        return (number - self._groups.start + share) / len(self._groups)
 
     def _read(self, number: int, positions: list[int]) -> list[Any]:
         """Return some columns of one batch."""

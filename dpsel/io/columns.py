@@ -3,7 +3,7 @@
 import difflib
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fnmatch import fnmatchcase
 
@@ -46,6 +46,35 @@ class Layout:
     """Columns that the user declared to be numbers: nothing in them can stop a run."""
     whole_rows: bool = False
     """Whether each piece must hold all features of its rows."""
+    all_features: tuple[int, ...] = ()
+    """All features of the table, if `features` are only some of them."""
+
+    def some(self, first: int, last: int) -> "Layout":
+        """Return the layout with the features from `first` to before `last` only."""
+        if (first, last) == (0, len(self.features)):
+            return self
+        return replace(
+            self,
+            features=self.features[first:last],
+            names=self.names[first:last],
+            all_features=self.all_features or self.features,
+        )
+
+    def moved(self, columns: Sequence[Column], there: Sequence[Column]) -> "Layout":
+        """Return the layout of a table with the same columns in another order."""
+        places = {column.name: place for place, column in enumerate(there)}
+
+        def move(position: int) -> int:
+            return places[columns[position].name]
+
+        return replace(
+            self,
+            features=tuple(map(move, self.features)),
+            target=move(self.target),
+            person=None if self.person is None else move(self.person),
+            declared=frozenset(map(move, self.declared)),
+            all_features=tuple(map(move, self.all_features)),
+        )
 
 
 @dataclass(frozen=True)
@@ -95,6 +124,23 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
         person=person,
         declared=frozenset(place for place, name in enumerate(names) if name in declared),
     )
+
+
+def same_layout(
+    layout: Layout, columns: Sequence[Column], label: str, there: Sequence[Column], other: str
+) -> Layout:
+    """Return the layout for a file of the same table, whose columns may stand in another order."""
+    expected = {column.name: column.kind for column in columns}
+    names = {column.name for column in there}
+    if len(names) != len(there) or names != expected.keys():
+        raise InputError(f"{other}: its columns differ from those of {label}")
+    for column in there:
+        if column.kind is not expected[column.name]:
+            raise InputError(
+                f"{other}: column '{column.name}' holds {column.kind.value}, "
+                f"but {expected[column.name].value} in {label}"
+            )
+    return layout.moved(columns, there)
 
 
 def refuse_target(target: Column, label: str, *, labels: bool) -> None:

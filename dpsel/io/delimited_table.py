@@ -83,6 +83,12 @@ class DelimitedTable:
                 else:
                     yield Piece(read, done)
 
+    def persons(self, position: int) -> Iterator[Any]:
+        """Yield one column of all rows, in order."""
+        with reading(self.label, _KIND):
+            for block in self._blocks():
+                yield self._cells(block).texts([position])[0]
+
     def _blocks(self) -> Iterator[bytes]:
         """Yield blocks of whole rows."""
         for block in self._text.blocks():
@@ -94,7 +100,8 @@ class DelimitedTable:
 
     def _refuse_words(self, text: bytes, layout: Layout) -> None:
         """Refuse columns that were not declared and hold words, not numbers, in the first rows."""
-        read = layout.features if layout.labels else (*layout.features, layout.target)
+        features = layout.all_features or layout.features
+        read = features if layout.labels else (*features, layout.target)
         doubtful = [position for position in read if position not in layout.declared]
         wordy = _wordy(self._cells(text), doubtful)
         if layout.target in wordy:

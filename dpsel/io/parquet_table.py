@@ -15,7 +15,7 @@ from dpsel.io.arrow_values import number_matrix
 from dpsel.io.border import reading
 from dpsel.io.columns import Column, Kind, Layout
 from dpsel.io.formats import KINDS, InputFormat
-from dpsel.io.pieces import Piece, RowReader, Rows
+from dpsel.io.pieces import Groups, Piece, RowReader, Rows, groups_within
 from dpsel.io.provenance import from_metadata
 from dpsel.io.sources import Source
 
@@ -28,8 +28,8 @@ _ROWS_AT_ONCE = 1 << 21
 class ParquetTable:
     """One file, read by pyarrow: each piece is a few columns of one row group."""
 
-    def __init__(self, source: Source) -> None:
-        """Open a file, or a copy of stdin."""
+    def __init__(self, source: Source, groups: Groups | None = None) -> None:
+        """Open a file, or a copy of stdin; only some row groups of it, if they are given."""
         self.label = source.label
         self._place = source.open_random()
         self._own = threading.local()
@@ -40,6 +40,19 @@ class ParquetTable:
             self.columns: tuple[Column, ...] = columns_of(file.schema_arrow)
             self.provenance = from_metadata(file.metadata.metadata, file.schema_arrow.names)
             file.close()
+        self._groups = groups_within(groups, self._metadata.num_row_groups, self.label)
+
+    def sizes(self) -> list[int]:
+        """Return the uncompressed bytes of every row group."""
+        return [self._metadata.row_group(group).total_byte_size for group in self._groups]
+
+    def persons(self, position: int) -> Iterator[Any]:
+        """Yield one column of all rows, in order."""
+        self._coded = self._names([position] if self.columns[position].kind is Kind.TEXT else [])
+        with reading(self.label, _KIND):
+            for group in self._groups:
+                for found in self._batches(group, [position], _ROWS_AT_ONCE):
+                    yield found[0]
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield all pieces, in order."""
@@ -47,9 +60,8 @@ class ParquetTable:
         # Labels and persons are few: as a text for every row they may not fit in memory.
         texts = [place for place in marks if self.columns[place].kind is Kind.TEXT]
         self._coded = self._names(texts)
-        groups = self._metadata.num_row_groups
         with reading(self.label, _KIND):
-            for group in range(groups):
+            for group in self._groups:
                 if layout.whole_rows:
                     yield from self._row_pieces(group, layout, rows)
                 elif self._metadata.row_group(group).num_rows > _ROWS_AT_ONCE:
@@ -105,7 +117,7 @@ class ParquetTable:
         for found in self._batches(group, wanted, at_once):
             these = Rows(rows.target(found[0]), None)
             block = these.block(0, number_matrix(found[1:]))
-            done = (group + 1) / self._metadata.num_row_groups
+            done = self._done(group, 1.0)
             yield Piece(lambda block=block: block, done)  # type: ignore[misc]
 
     def _column_groups(
@@ -116,8 +128,11 @@ class ParquetTable:
         width = max(1, _CELLS_AT_ONCE // max(1, rows))
         for first in range(0, count, width):
             some = list(layout.features[first : first + width])
-            done = (group + min(1.0, (first + width) / count)) / self._metadata.num_row_groups
-            yield first, some, done
+            yield first, some, self._done(group, min(1.0, (first + width) / count))
+
+    def _done(self, group: int, share: float) -> float:
+        """Return the share of the work that is done with a share of a row group."""
+        return (group - self._groups.start + share) / len(self._groups)
 
     def _batches(self, group: int, positions: list[int], rows: int) -> Iterator[list[Any]]:
         """Yield columns of a row group in batches of the same rows, whatever the columns."""

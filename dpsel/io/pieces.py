@@ -11,7 +11,8 @@ import numpy as np
 
 from dpsel.core.arrays import BoolArray, FloatArray
 from dpsel.core.blocks import Block
-from dpsel.core.persons import PersonLimit
+from dpsel.core.errors import InputError
+from dpsel.core.persons import KeptRows, PersonLimit
 from dpsel.io.columns import Column, Layout
 from dpsel.io.distinct import distinct_texts
 from dpsel.io.provenance import Provenance
@@ -26,6 +27,18 @@ class Piece:
 
     read: Callable[[], Block]
     done: float
+
+
+Groups = tuple[int, int]
+"""Row groups or record batches of a file: the first, and the one after the last."""
+
+
+def groups_within(groups: Groups | None, count: int, label: str) -> range:
+    """Return which groups to read of a file that has `count`; None stands for all."""
+    first, last = (0, count) if groups is None else groups
+    if last > count:
+        raise InputError(f"{label}: has changed since it was first looked at")
+    return range(first, last)
 
 
 class Table(Protocol):
@@ -48,6 +61,14 @@ class Table(Protocol):
         ...
 
 
+class FileTable(Table, Protocol):
+    """A table that is one file."""
+
+    def persons(self, position: int) -> Iterator[Any]:
+        """Yield one column of all rows, in order, as Arrow columns."""
+        ...
+
+
 @dataclass(frozen=True)
 class Rows:
     """The target of some rows, and which of those rows count; None for all."""
@@ -65,7 +86,7 @@ class Rows:
 class RowReader:
     """Makes rows from their target and person columns; batches must come in order."""
 
-    def __init__(self, coding: TargetCoding, limit: PersonLimit | None = None) -> None:
+    def __init__(self, coding: TargetCoding, limit: PersonLimit | KeptRows | None = None) -> None:
         """Code the target, and keep what `limit` allows."""
         self.coding = coding
         self._limit = limit
@@ -88,7 +109,11 @@ class RowReader:
 
     def mask(self, person: Any | None) -> BoolArray | None:
         """Return which rows of the next batch count; None for all."""
-        return None if self._limit is None else self._limit.keep(*distinct_texts(person))
+        if self._limit is None or person is None:
+            return None
+        if isinstance(self._limit, KeptRows):
+            return self._limit.next(len(person))
+        return self._limit.keep(*distinct_texts(person))
 
 
 def reduce_pieces(

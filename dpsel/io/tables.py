@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dpsel.core.errors import InputError, UsageError
+from dpsel.core.errors import UsageError
 from dpsel.io.border import reading
-from dpsel.io.columns import Layout
+from dpsel.io.columns import Layout, same_layout
 from dpsel.io.formats import KINDS, InputFormat
-from dpsel.io.pieces import Piece, RowReader, Table
+from dpsel.io.pieces import FileTable, Piece, RowReader, Table
 from dpsel.io.provenance import Provenance
 from dpsel.io.sources import Source, common_format, find_sources
 
@@ -27,13 +27,13 @@ def open_table(
 
 def open_sources(sources: list[Source], found: InputFormat, separator: str | None) -> Table:
     """Return the table that files of one format make up."""
-    opener = _opener(found, separator)
+    opener = file_opener(found, separator)
     if len(sources) == 1:
         return opener(sources[0])
     return _ManyTables(sources, opener)
 
 
-def _opener(found: InputFormat, separator: str | None) -> Callable[[Source], Table]:
+def file_opener(found: InputFormat, separator: str | None) -> Callable[[Source], FileTable]:
     """Return what opens one source of a format."""
     if found is InputFormat.PARQUET:
         return _open_parquet
@@ -45,7 +45,7 @@ def _opener(found: InputFormat, separator: str | None) -> Callable[[Source], Tab
     return lambda source: DelimitedTable(source, separator or default)
 
 
-def _open_parquet(source: Source) -> Table:
+def _open_parquet(source: Source) -> FileTable:
     """Open a Parquet file with the reader that is faster for its shape."""
     from dpsel.io.wide_parquet import open_wide_parquet
 
@@ -57,7 +57,7 @@ def _open_parquet(source: Source) -> Table:
     return ParquetTable(source)
 
 
-def _open_arrow(source: Source) -> Table:
+def _open_arrow(source: Source) -> FileTable:
     """Open an Arrow file or stream."""
     import pyarrow as pa
     import pyarrow.ipc
@@ -110,7 +110,7 @@ class _ManyTables:
         count = len(self._sources)
         for number, source in enumerate(self._sources):
             with closing(self._first if number == 0 else self._opener(source)) as table:
-                here = self._same_layout(table, layout)
+                here = same_layout(layout, self.columns, self.label, table.columns, table.label)
                 for piece in table.pieces(here, rows):
                     yield replace(piece, done=(number + piece.done) / count)
                 self._learn(table)
@@ -123,28 +123,3 @@ class _ManyTables:
     def close(self) -> None:
         """Close the first file; the others are closed once they are read."""
         self._first.close()
-
-    def _same_layout(self, table: Table, layout: Layout) -> Layout:
-        """Return the layout for a file whose columns may stand in another order."""
-        names = [column.name for column in table.columns]
-        places = {name: place for place, name in enumerate(names)}
-        expected = {column.name: column.kind for column in self.columns}
-        if len(places) != len(names) or places.keys() != expected.keys():
-            raise InputError(f"{table.label}: its columns differ from those of {self.label}")
-        for column in table.columns:
-            if column.kind is not expected[column.name]:
-                raise InputError(
-                    f"{table.label}: column '{column.name}' holds {column.kind.value}, "
-                    f"but {expected[column.name].value} in {self.label}"
-                )
-
-        def move(position: int) -> int:
-            return places[self.columns[position].name]
-
-        return replace(
-            layout,
-            features=tuple(map(move, layout.features)),
-            target=move(layout.target),
-            person=None if layout.person is None else move(layout.person),
-            declared=frozenset(map(move, layout.declared)),
-        )

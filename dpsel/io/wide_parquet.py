@@ -88,6 +88,16 @@ class WideParquetTable:
 
             yield Piece(read, min(1.0, (first + self._width) / count))
 
+    def persons(self, position: int) -> Iterator[Any]:
+        """Yield one column of all rows, in order."""
+        try:
+            with reading(self.label, _KIND):
+                found = _marks(self._read([position])[position])
+        except InputError:  # It may be a text that is no UTF-8.
+            yield from ParquetTable(self._source).persons(position)
+        else:
+            yield found
+
     def _row_pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield pieces with all features of some rows."""
         at_once = max(1, _CELLS_AT_ONCE // len(layout.features))

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -75,4 +75,19 @@ class Score(Protocol):
 
     def scores(self) -> Scores:
         """Return the scores of all that was added."""
+        ...
+
+
+@runtime_checkable
+class TotalingScore(Score, Protocol):
+    """A score whose total so far can be sent away, and added to another score like a part.
+
+    Totals add up to the same scores bit by bit, in any order and over any tree of sums.
+    """
+
+    def total(self, first_feature: int = 0) -> Any:
+        """Return all that was added as one part, which can be pickled and is private.
+
+        `first_feature` is the place that the score's own first feature has in the whole table.
+        """
         ...

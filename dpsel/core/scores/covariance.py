@@ -86,6 +86,12 @@ class CovarianceScore:
         if self._rows > MOST_ROWS:
             raise InputError(f"a table may have at most {MOST_ROWS} rows")
 
+    def total(self, first_feature: int = 0) -> CovariancePart:
+        """Return all sums so far, as a part for the score of a table with these features."""
+        return CovariancePart(
+            first_feature, self._rows, self._target_sum, self._sums.copy(), self.outside
+        )
+
     def scores(self) -> Scores:
         """Return the scores of all blocks added, in units of 2^-32, rounded down."""
         n = self._rows

@@ -64,6 +64,10 @@ class DotScore:
         if self._rows > MOST_ROWS:
             raise InputError(f"a table may have at most {MOST_ROWS} rows")
 
+    def total(self, first_feature: int = 0) -> DotPart:
+        """Return all sums so far, as a part for the score of a table with these features."""
+        return DotPart(first_feature, self._rows, self._sums.copy(), self.outside)
+
     def scores(self) -> Scores:
         """Return the scores of all blocks added, in units of 2^-32."""
         return Scores(np.abs(self._sums), float(self._sensitivity))

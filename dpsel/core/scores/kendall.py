@@ -2,6 +2,7 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -21,6 +22,15 @@ _CELLS_AT_ONCE = 1 << 17
 _CELLS_IN_ALL = 1 << 21
 # A sort key holds a number below 2^31 above the bits of another.
 _BITS = 32
+
+
+@dataclass(frozen=True)
+class KendallTotal:
+    """S of some features, each over all rows; 0 rows where a feature has yet to come."""
+
+    first_feature: int
+    rows: IntArray = field(repr=False)
+    pairs: IntArray = field(repr=False)
 
 
 class KendallScore:
@@ -43,7 +53,8 @@ class KendallScore:
 
     Blocks: for one feature, blocks must be added in the order of the table's rows, as
     `reduce_pieces` does; where the rows and features are cut does not matter. The scores
-    depend on the rows, not on their order.
+    depend on the rows, not on their order. Pairs cannot be added up over rows: a total holds all
+    rows of some features, and totals of other features add to it, in any order.
 
     Privacy:
         Domain: any floats, at most 2^31 - 1 rows.
@@ -64,6 +75,7 @@ class KendallScore:
         self._threads = threads or _cores()
         self._blocks: list[tuple[int, Block]] = []
         self._rows_of = np.zeros(len(bounds.lower), dtype=np.int64)
+        self._pairs = np.zeros(len(bounds.lower), dtype=np.int64)
         self._targets: list[FloatArray] = []
         self._rows = 0
         self.outside = Outside()
@@ -72,8 +84,11 @@ class KendallScore:
         """Return the block itself: pairs need all rows."""
         return block
 
-    def add(self, part: Block) -> None:
-        """Keep a block: the next rows of its features."""
+    def add(self, part: Block | KendallTotal) -> None:
+        """Keep a block, the next rows of its features; or add the total of other features."""
+        if isinstance(part, KendallTotal):
+            self._add_total(part)
+            return
         rows, columns = part.X.shape
         rows_of = self._rows_of[part.first_feature : part.first_feature + columns]
         if len(set(rows_of.tolist())) > 1:
@@ -87,11 +102,27 @@ class KendallScore:
         if self._rows > MOST_ROWS:
             raise InputError(f"a table may have at most {MOST_ROWS} rows")
 
+    def _add_total(self, total: KendallTotal) -> None:
+        """Add the pairs of features that have no rows here yet."""
+        features = slice(total.first_feature, total.first_feature + len(total.rows))
+        if (np.minimum(self._rows_of[features], total.rows) > 0).any():
+            raise ValueError("a total needs all rows of its features at once")
+        self._rows_of[features] += total.rows
+        self._pairs[features] += total.pairs
+        self._rows = int(self._rows_of.max(initial=self._rows))
+        if self._rows > MOST_ROWS:
+            raise InputError(f"a table may have at most {MOST_ROWS} rows")
+
+    def total(self, first_feature: int = 0) -> KendallTotal:
+        """Return S of all features that have rows, as a part for a table with these features."""
+        pairs = self._pairs + self._pair_sums() if self._blocks else self._pairs.copy()
+        return KendallTotal(first_feature, self._rows_of.copy(), pairs)
+
     def scores(self) -> Scores:
-        """Return the scores of all blocks added, in units of 2^-32, rounded down."""
+        """Return the scores of all that was added, in units of 2^-32, rounded down."""
+        pairs = np.abs(self.total().pairs)
         if (self._rows_of != self._rows).any():
             raise ValueError("some features have fewer rows than others")
-        pairs = np.abs(self._pair_sums())
         # In two steps, so that nothing leaves 64 bits: the rest is below n - 1 < 2^31.
         whole, rest = np.divmod(pairs, max(1, self._rows - 1))
         values = whole * UNIT + rest * UNIT // max(1, self._rows - 1)
@@ -100,6 +131,8 @@ class KendallScore:
     def _pair_sums(self) -> IntArray:
         """Return S for every feature, from groups of features in threads."""
         features = len(self._rows_of)
+        if (self._rows_of != self._rows).any():
+            raise ValueError("some features have fewer rows than others")
         y = np.concatenate([np.zeros(0), *self._targets])
         rows = np.argsort(y, kind="stable")[: np.count_nonzero(~np.isnan(y))]
         if len(rows) < 2:

@@ -15,10 +15,12 @@ from dpsel.core.scores.kendall import KendallScore
 
 @dataclass(frozen=True)
 class ScoreKind:
-    """What makes a score, and whether it needs public bounds."""
+    """What makes a score, whether it needs public bounds, and how its work can be shared out."""
 
     make: Callable[[Bounds, Neighbors, Unit], Score]
     needs_bounds: bool = True
+    all_rows: bool = False
+    """Whether a feature needs all rows at once: its work is then shared out by features."""
 
 
 GROUP = "dpsel.scores"
@@ -26,7 +28,7 @@ GROUP = "dpsel.scores"
 SCORES: dict[str, ScoreKind] = {
     "dot": ScoreKind(DotScore),
     "covariance": ScoreKind(CovarianceScore),
-    "kendall": ScoreKind(KendallScore, needs_bounds=False),
+    "kendall": ScoreKind(KendallScore, needs_bounds=False, all_rows=True),
 }
 
 

@@ -1,0 +1,162 @@
+"""Splits of a table: some rows of its files, named so that another process can read just those."""
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpsel.core.errors import InputError, UsageError
+from dpsel.io.formats import InputFormat
+from dpsel.io.pieces import FileTable, Groups
+from dpsel.io.sources import Source, common_format, find_sources
+from dpsel.io.tables import file_opener, open_sources
+
+TARGET_BYTES = 1 << 28
+"""A split has about so many bytes, uncompressed."""
+
+_FILES_AT_ONCE = 8
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """Some row groups of a Parquet file, or record batches of an Arrow file; None for all."""
+
+    number: int
+    """The place of the file in its table."""
+    path: str
+    groups: Groups | None
+    size: int
+    """Bytes, about."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Neighboring rows of a table, in one file or in several small ones."""
+
+    parts: tuple[FilePart, ...]
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes it has, about."""
+        return sum(part.size for part in self.parts)
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """The files that make up a table, in order."""
+
+    sources: tuple[Source, ...]
+    input_format: InputFormat
+    separator: str | None
+
+    def open(self) -> Any:
+        """Return the whole table."""
+        return open_sources(list(self.sources), self.input_format, self.separator)
+
+
+def table_files(
+    table: Any, input_format: InputFormat | None = None, separator: str | None = None
+) -> TableFiles:
+    """Return the files of a table, which must be files: others can be read by one process only."""
+    if not isinstance(table, str | Path):
+        raise UsageError("a cluster reads files: write the frame to a Parquet file first")
+    sources = find_sources(table)
+    pipe = next((source for source in sources if not source.is_file), None)
+    if pipe is not None:
+        raise UsageError(
+            f"a cluster reads files: {pipe.label} is a stream; write it to a Parquet file first"
+        )
+    return TableFiles(tuple(sources), common_format(sources, input_format), separator)
+
+
+def split_files(files: TableFiles, target_bytes: int = TARGET_BYTES) -> list[Split]:
+    """Return splits of about `target_bytes` that hold every row of every file once, in order.
+
+    A file without any row is in a split as well: its columns are still checked.
+    """
+    with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
+        numbered = range(len(files.sources))
+        found = pool.map(lambda number: _file_parts(files, number, target_bytes), numbered)
+        return list(_gathered((part for parts in found for part in parts), target_bytes))
+
+
+def open_part(part: FilePart, input_format: InputFormat, separator: str | None) -> FileTable:
+    """Open just the rows of a part, in a process that may be on another machine."""
+    source = Source(Path(part.path))
+    if not source.is_file:
+        raise InputError(
+            f"{source.label}: a worker of the cluster does not find it; "
+            "all of them need the same files at the same place"
+        )
+    if part.groups is None:
+        return file_opener(input_format, separator)(source)
+    if input_format is InputFormat.PARQUET:
+        from dpsel.io.parquet_table import ParquetTable
+
+        return ParquetTable(source, part.groups)
+    from dpsel.io.arrow_table import ArrowFileTable
+
+    return ArrowFileTable(source, part.groups)
+
+
+def _gathered(parts: Iterator[FilePart], target_bytes: int) -> Iterator[Split]:
+    """Yield splits of neighboring parts, together not above the target if there are several."""
+    some: list[FilePart] = []
+    size = 0
+    for part in parts:
+        if some and size + part.size > target_bytes:
+            yield Split(tuple(some))
+            some, size = [], 0
+        some.append(part)
+        size += part.size
+    if some:
+        yield Split(tuple(some))
+
+
+def _file_parts(files: TableFiles, number: int, target_bytes: int) -> list[FilePart]:
+    """Return the parts of one file."""
+    source = files.sources[number]
+    assert source.path is not None
+    place = os.path.abspath(source.path)
+    sizes = _group_sizes(source, files)
+    if sizes is None:
+        return [FilePart(number, place, None, source.path.stat().st_size)]
+    if not sizes:
+        return [FilePart(number, place, (0, 0), 0)]
+    return [
+        FilePart(number, place, groups, sum(sizes[slice(*groups)]))
+        for groups in _runs(sizes, target_bytes)
+    ]
+
+
+def _group_sizes(source: Source, files: TableFiles) -> list[int] | None:
+    """Return the sizes of a file's row groups or batches, None if it is read as a whole."""
+    if files.input_format not in (InputFormat.PARQUET, InputFormat.ARROW):
+        return None
+    assert source.path is not None
+    from dpsel.io.arrow_table import ArrowFileTable
+    from dpsel.io.parquet_table import ParquetTable
+
+    table = file_opener(files.input_format, files.separator)(source)
+    try:
+        if isinstance(table, ParquetTable):
+            return table.sizes()
+        if isinstance(table, ArrowFileTable):
+            count = table.batches()
+            return [source.path.stat().st_size // max(1, count)] * count
+    finally:
+        table.close()
+    return None
+
+
+def _runs(sizes: Sequence[int], target_bytes: int) -> Iterator[Groups]:
+    """Yield runs of groups, together not above the target if there are several."""
+    first, size = 0, 0
+    for group, own in enumerate(sizes):
+        if group > first and size + own > target_bytes:
+            yield first, group
+            first, size = group, 0
+        size += own
+    yield first, len(sizes)
