@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from dpsel.cluster.running import Cluster
+from dpsel.cluster.running import Crew
 from dpsel.core.errors import DpselError
 from dpsel.core.lasso import quiet_solver
 from dpsel.io.journal import Journal
@@ -18,7 +18,7 @@ from dpsel.io.journal import Journal
 State = TypeVar("State")
 Task = TypeVar("Task")
 
-Workers = int | Cluster
+Workers = int | Crew
 """Who does the work: so many processes of this machine, or a cluster."""
 
 # What a worker runs, and on what; set once in each worker.
@@ -48,7 +48,7 @@ def run_tasks(
     new = {key: task for key, task in tasks.items() if key not in journal.found}
     for _ in range(len(tasks) - len(new)):
         tick()
-    if isinstance(workers, Cluster):
+    if isinstance(workers, Crew):
         for key, result in workers.run(work, state, new) if new else ():
             journal.append(key, result)
             tick()

@@ -118,7 +118,7 @@ def _run(
 ) -> None:
     """Sweep, and write what was asked for."""
     from dpsel.cli.render import show_results
-    from dpsel.cluster.client import crew
+    from dpsel.cluster.client import chosen_workers
     from dpsel.evaluating import table_sets
     from dpsel.io.journal import Journal
     from dpsel.io.ledger_place import NAME_VARIABLE, ledger_from_environment
@@ -142,7 +142,7 @@ def _run(
     try:
         with reporter:
             sets = table_sets(tables, plan.tables, reporter)
-            with crew(cluster, plan.tables.threads, reporter.note) as workers:
+            with chosen_workers(cluster, plan.tables.threads, reporter.note) as workers:
                 found = run_sweep(sets, plan.sweep, journal, reporter, workers)
             reporter.note("this is not private: nothing of it is for release")
             if ledger_from_environment() is not None:

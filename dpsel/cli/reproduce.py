@@ -234,12 +234,14 @@ class _Run:
         self._entered = ExitStack()
 
     def __enter__(self) -> Any:
-        from dpsel.cluster.client import crew
+        from dpsel.cluster.client import chosen_workers
 
         with ExitStack() as stack:
             stack.enter_context(self._reporter)
             setting = self._setting
-            workers = stack.enter_context(crew(self._cluster, setting.threads, self._reporter.note))
+            workers = stack.enter_context(
+                chosen_workers(self._cluster, setting.threads, self._reporter.note)
+            )
             self._entered = stack.pop_all()
         return replace(setting, workers=workers)
 

@@ -9,7 +9,7 @@ from dpsel import __version__
 from dpsel.cluster.credentials import client_credentials
 from dpsel.cluster.door import load_distributed, patience, quiet_dask
 from dpsel.cluster.plan import ClusterPlan
-from dpsel.cluster.running import Cluster
+from dpsel.cluster.running import Crew
 from dpsel.cluster.slurm import slurm_cluster
 from dpsel.core.errors import ClusterError
 
@@ -20,7 +20,7 @@ _DPSEL = "__import__('dpsel').__version__"
 
 
 @contextmanager
-def connected(plan: ClusterPlan, note: Callable[[str], None]) -> Iterator[Cluster]:
+def connected(plan: ClusterPlan, note: Callable[[str], None]) -> Iterator[Crew]:
     """Connect to a cluster, or start one; wait for its workers, and check what they run.
 
     Nothing is read or charged before that. At the end, however it comes, the connection is closed,
@@ -43,19 +43,19 @@ def connected(plan: ClusterPlan, note: Callable[[str], None]) -> Iterator[Cluste
             stack.callback(_close, client)
             _wait_for_workers(client, plan.workers, patience(), lambda: None)
         _check_versions(client)
-        yield Cluster(client, patience())
+        yield Crew(client, patience())
 
 
 @contextmanager
-def crew(
+def chosen_workers(
     plan: ClusterPlan | None, threads: int, note: Callable[[str], None]
-) -> Iterator[int | Cluster]:
+) -> Iterator[int | Crew]:
     """Enter what `dpsel.workers` works with: a cluster, or so many processes of this machine."""
     if plan is None:
         yield threads
     else:
-        with connected(plan, note) as cluster:
-            yield cluster
+        with connected(plan, note) as crew:
+            yield crew
 
 
 def _client(address: str, security: Any) -> Any:

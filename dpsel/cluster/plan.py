@@ -1,8 +1,9 @@
-"""Which cluster is meant, checked before anything is connected."""
+"""Which cluster is meant, checked before anything is connected.
 
-import ipaddress
+Imports little: every `select` looks here, and few have a cluster.
+"""
+
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from dpsel.core.checks import check_at_least
 from dpsel.core.errors import UsageError
@@ -27,6 +28,8 @@ class ClusterPlan:
     @property
     def in_the_clear(self) -> bool:
         """Return whether what is sent can be read on the way: no TLS, and to another machine."""
+        from urllib.parse import urlsplit
+
         parts = urlsplit(self.address)
         return parts.scheme == "tcp" and not _is_loopback(parts.hostname or "")
 
@@ -52,6 +55,8 @@ def plan_cluster(cluster: str | None, workers: int | None) -> ClusterPlan | None
 
 def _is_address(text: str) -> bool:
     """Return whether a text is the address of a scheduler, and nothing more."""
+    from urllib.parse import urlsplit
+
     try:
         parts = urlsplit(text)
         port = parts.port
@@ -68,6 +73,8 @@ def _is_address(text: str) -> bool:
 
 def _is_loopback(host: str) -> bool:
     """Return whether a host is this machine, by its name alone."""
+    import ipaddress
+
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

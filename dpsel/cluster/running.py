@@ -3,17 +3,22 @@
 import pickle
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpsel import __version__
 from dpsel.cluster.arrivals import Arrivals
-from dpsel.cluster.tasks import do_task, unpacked
+from dpsel.cluster.tasks import added_totals, do_task, share_total, unpacked
+
+if TYPE_CHECKING:
+    from dpsel.shares import Share, Total, Work
+
+_FAN_IN = 8
 
 State = TypeVar("State")
 Task = TypeVar("Task")
 
 
-class Cluster:
+class Crew:
     """Workers that are there, and have the same dpsel."""
 
     def __init__(self, client: Any, patience: float) -> None:
@@ -38,6 +43,41 @@ class Cluster:
             del futures
             for future in arrivals:
                 yield keys[future.key], arrivals.result(future)
+
+    def totals(
+        self, work: "Work", shares: Sequence["Share"], progress: Callable[[float], None]
+    ) -> Iterator["Total"]:
+        """Yield the last few totals of a tree that adds up all shares on the workers.
+
+        The sums are integers, so they are the same for any tree and any order.
+
+        Privacy:
+            Guarantee: none; totals are private, and the cluster's operators can see them. No
+                noise is drawn there, and nothing that is sent holds an epsilon, k or seed.
+            Tested by: tests/cluster/test_select.py
+        """
+        run = Run(self._client, work)
+        leaves = run.map(share_total, shares)
+        tops, height = leaves, 0
+        while len(tops) > _FAN_IN:
+            height += 1
+            tops = [
+                # Adding comes before reading more, so that sums do not pile up.
+                run.submit(added_totals, tops[first : first + _FAN_IN], priority=height)
+                for first in range(0, len(tops), _FAN_IN)
+            ]
+        ends = {future.key for future in tops}
+        done = 0
+        with Arrivals(self._client, self._patience) as arrivals:
+            arrivals.watch(leaves if height == 0 else [*leaves, *tops])
+            # What has arrived is let go of: a sum is forgotten once it is in a larger one.
+            del leaves, tops
+            for future in arrivals:
+                if height == 0 or future.key not in ends:
+                    done += 1
+                    progress(done / len(shares))
+                if future.key in ends or future.status != "finished":
+                    yield arrivals.result(future)
 
 
 class Run:
@@ -64,6 +104,18 @@ class Run:
             **options,
         )
         return found
+
+    def submit(self, function: Callable[..., Any], inputs: list[Any], priority: int) -> Any:
+        """Return a future of `function(results of inputs, version=, state=)`."""
+        return self._client.submit(
+            function,
+            inputs,
+            key=self._new_key(),
+            pure=False,
+            priority=priority,
+            version=__version__,
+            state=self._state,
+        )
 
     def _new_key(self) -> str:
         """Return a name that no other task of the cluster has."""

@@ -40,6 +40,20 @@ def do_task(packed: bytes, *, version: str, state: Any, work: Callable[[Any, Any
     return guarded(version, done)
 
 
+def share_total(packed: bytes, *, version: str, state: Any) -> Any:
+    """Return the sums of one share of a table: see `dpsel.shares.score_share`."""
+    from dpsel.shares import score_share
+
+    return guarded(version, lambda: score_share(state, pickle.loads(packed)))
+
+
+def added_totals(totals: list[Any], *, version: str, state: Any) -> Any:
+    """Return the sum of some totals."""
+    from dpsel.shares import merge_totals
+
+    return guarded(version, lambda: merge_totals(state, totals))
+
+
 def guarded(version: str, work: Callable[[], Any]) -> Any:
     """Work, and let nothing out of this worker that may quote a cell: Dask logs exceptions."""
     if version != __version__:

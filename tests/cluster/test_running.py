@@ -11,7 +11,7 @@ import pytest
 from dpsel import __version__
 from dpsel.cluster.client import connected
 from dpsel.cluster.plan import ClusterPlan
-from dpsel.cluster.running import Cluster
+from dpsel.cluster.running import Crew
 from dpsel.cluster.tasks import TaskError, do_task
 from dpsel.core.errors import ClusterError
 from tests.cluster import work
@@ -26,7 +26,7 @@ SHORT: dict[str, Any] = {"distributed.comm.timeouts.connect": "2s"}
 
 
 @contextmanager
-def cluster_at(address: str, workers: int = 1, **settings: Any) -> Iterator[Cluster]:
+def cluster_at(address: str, workers: int = 1, **settings: Any) -> Iterator[Crew]:
     import dask
 
     notes: list[str] = []
