@@ -1,6 +1,8 @@
 """Dask's door: where it is imported, kept quiet, and asked for its settings."""
 
 import logging
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,11 +24,19 @@ def load_distributed() -> Any:
 
 
 def load_jobqueue() -> Any:
-    """Return `dask_jobqueue`, or say how to get it."""
+    """Return `dask_jobqueue`, or say how to get it.
+
+    When it is imported it makes Ctrl-C end the process on the spot, jobs or not: undone here.
+    """
+    handler = signal.getsignal(signal.SIGINT)
     try:
         import dask_jobqueue
     except ImportError:
         raise _missing() from None
+    except ValueError:
+        raise UsageError("slurm can only be used from the main thread of a program") from None
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)
     found: Any = dask_jobqueue
     return found
 

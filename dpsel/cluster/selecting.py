@@ -8,7 +8,7 @@ from dpsel.cluster.plan import ClusterPlan
 from dpsel.core.selection import Selection
 from dpsel.io.splits import TARGET_BYTES
 from dpsel.plan import SelectPlan
-from dpsel.run import Reporter, run_select
+from dpsel.run import Reporter
 from dpsel.shares import Cluster, Share, Total, Work
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ def run_select_on(
         Assumes: operators of the cluster who may see the rows; see docs/cluster.md.
         Tested by: tests/cluster/test_select.py
     """
+    from dpsel.run import run_select
+
     if cluster is None:
         return run_select(table, plan, reporter, charge)
     from dpsel.cluster.client import connected

@@ -45,52 +45,58 @@ def slurm_cluster(workers: int) -> Iterator[Started]:
     for command in ("sbatch", "scancel"):
         if shutil.which(command) is None:
             raise ClusterError(f"slurm: {command} is not on the PATH; run it where jobs are sent")
-    settings = config.get("jobqueue.slurm")
     with ExitStack() as stack:
         security = configured_credentials("client", "scheduler", "worker")
         if security is None:
-            place = settings.get("shared-temp-directory")
+            place = _setting("shared-temp-directory")
             security = new_credentials(stack.enter_context(_shared_folder(place)))
+        # What the scheduler and its jobs' scripts need on this machine.
+        own = stack.enter_context(tempfile.TemporaryDirectory(prefix="dpsel-"))
+        settings: dict[str, Any] = {"temporary-directory": own}
+        if not _wants_dashboard():
+            settings["distributed.scheduler.http.routes"] = []
+        stack.enter_context(config.set(settings))
         refusals: list[str] = []
-        routes: dict[str, Any] = (
-            {} if _wants_dashboard(settings) else {"distributed.scheduler.http.routes": []}
-        )
-        with config.set(routes):
-            cluster = _start(jobqueue, settings, security, _noting_job(jobqueue, refusals))
+        cluster = _start(jobqueue, security, refusals)
         stack.callback(_stop, cluster)
         cluster.scale(workers)
         yield Started(cluster.scheduler_address, security, refusals)
 
 
-def _start(jobqueue: Any, settings: Any, security: Any, job: Any) -> Any:
+def _start(jobqueue: Any, security: Any, refusals: list[str]) -> Any:
     """Start a scheduler that can send jobs."""
-    options = dict(settings.get("scheduler-options") or {})
-    if not _wants_dashboard(settings):
+    options = dict(_setting("scheduler-options") or {})
+    if not _wants_dashboard():
         options |= {"dashboard": False, "dashboard_address": _NOWHERE}
-    logs = [] if settings.get("log-directory") else ["--output=/dev/null", "--error=/dev/null"]
+    logs = [] if _setting("log-directory") else ["--output=/dev/null", "--error=/dev/null"]
     try:
         return jobqueue.SLURMCluster(
-            job_cls=job,
-            cores=settings.get("cores") or _CORES,
-            memory=settings.get("memory") or _MEMORY,
-            processes=settings.get("processes") or 1,
+            job_cls=_noting_job(refusals),
+            cores=_setting("cores") or _CORES,
+            memory=_setting("memory") or _MEMORY,
+            processes=_setting("processes") or 1,
             security=security,
             protocol="tls://",
             silence_logs=False,
             scheduler_options=options,
             local_directory=f'"${_SPILL}"',
             job_script_prologue=[
-                *(settings.get("job-script-prologue") or []),
-                *_prologue(settings.get("local-directory") or "${TMPDIR:-/tmp}"),
+                *(_setting("job-script-prologue") or []),
+                *_prologue(_setting("local-directory") or "${TMPDIR:-/tmp}"),
             ],
             worker_extra_args=[
-                *(settings.get("worker-extra-args") or []),
+                *(_setting("worker-extra-args") or []),
                 *("--no-dashboard", "--dashboard-address", _NOWHERE),
             ],
-            job_extra_directives=[*(settings.get("job-extra-directives") or []), *logs],
+            job_extra_directives=[*(_setting("job-extra-directives") or []), *logs],
         )
     except (ValueError, TypeError, OSError, RuntimeError) as error:
         raise ClusterError(f"slurm: the scheduler cannot be started: {_one_line(error)}") from None
+
+
+def _setting(name: str) -> Any:
+    """Return one of Dask's settings for SLURM, however its name is spelt there."""
+    return dask_config().get(f"jobqueue.slurm.{name}", None)
 
 
 def _prologue(base: str) -> list[str]:
@@ -103,9 +109,9 @@ def _prologue(base: str) -> list[str]:
     ]
 
 
-def _wants_dashboard(settings: Any) -> bool:
+def _wants_dashboard() -> bool:
     """Return whether the configuration asks for a dashboard."""
-    return bool({"dashboard", "dashboard_address"} & set(settings.get("scheduler-options") or {}))
+    return bool({"dashboard", "dashboard_address"} & set(_setting("scheduler-options") or {}))
 
 
 @contextmanager
@@ -129,7 +135,7 @@ def _shared_folder(place: str | None) -> Iterator[Path]:
         yield Path(made)
 
 
-def _noting_job(jobqueue: Any, refusals: list[str]) -> Any:
+def _noting_job(refusals: list[str]) -> Any:
     """Return SLURM's kind of job, which notes why it was refused: Dask only logs that."""
     from dask_jobqueue.slurm import SLURMJob
 

@@ -40,7 +40,6 @@ class Processes:
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
         self.folder = folder
         self._environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-        self._options: list[str] = []
         self.workers: list[subprocess.Popen[bytes]] = []
         self._all: list[subprocess.Popen[bytes]] = []
         self.address = ""
@@ -84,13 +83,13 @@ class Processes:
 
 
 @contextmanager
-def processes(folder: Path, workers: int, **environment: str) -> Iterator[Processes]:
+def processes(folder: Path, workers: int, *options: str, **environment: str) -> Iterator[Processes]:
     """Start a scheduler and workers, and kill them at the end."""
     found = Processes(folder, environment)
     try:
-        found.start_scheduler()
+        found.start_scheduler(*options)
         for _ in range(workers):
-            found.start_worker()
+            found.start_worker(*options)
         yield found
     finally:
         found.stop()
