@@ -76,8 +76,11 @@ class Crew:
                 if height == 0 or future.key not in ends:
                     done += 1
                     progress(done / len(shares))
-                if future.key in ends or future.status != "finished":
+                if future.key in ends:
                     yield arrivals.result(future)
+                elif future.status in ("error", "cancelled"):
+                    # Said at once. One that is pending again, since its worker died, is not one.
+                    arrivals.result(future)
 
 
 class Run:

@@ -28,7 +28,9 @@ def local_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with LocalCluster(
         n_workers=2,
         threads_per_worker=1,
-        dashboard_address=None,
+        # Without a dashboard there is still a server for HTTP, at any free port.
+        dashboard_address="127.0.0.1:0",
+        scheduler_kwargs={"dashboard": False},
         local_directory=str(tmp_path_factory.mktemp("spill")),
     ) as cluster:
         yield cluster

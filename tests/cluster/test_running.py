@@ -15,7 +15,7 @@ from dpsel.cluster.running import Crew
 from dpsel.cluster.tasks import TaskError, do_task
 from dpsel.core.errors import ClusterError
 from tests.cluster import work
-from tests.cluster.conftest import processes, send
+from tests.cluster.conftest import processes, send, wait_until
 
 # A worker asks a dead one for data for as long as it may take to connect.
 QUICK = {
@@ -74,15 +74,23 @@ def test_a_task_for_another_version_is_refused() -> None:
         do_task(b"", version="9", **options)
 
 
+@pytest.mark.long
 def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
     tasks = {str(number): number for number in range(20)}
+    found: dict[str, int] = {}
+
+    def at_work() -> list[int]:
+        begun = [place.name.split("-") for place in tmp_path.glob("*-*") if place.is_file()]
+        return [int(pid) for task, pid in begun if task not in found]
+
     with processes(tmp_path, 2, **QUICK) as own, cluster_at(own.address, 2) as cluster:
-        found = {}
         for key, result in cluster.run(work.slowly, str(tmp_path), tasks):
             found[key] = result
             if len(found) == 5:
-                own.workers[0].kill()
-        assert own.workers[0].wait() == -9
+                wait_until(lambda: at_work() != [])
+                victim = next(one for one in own.workers if one.pid == at_work()[0])
+                victim.kill()
+        assert victim.wait() == -9
     assert found == tasks
     begun = [path.name.split("-")[0] for path in tmp_path.glob("*-*") if path.is_file()]
     assert len(begun) > len(set(begun)), "nothing was done again: the kill came too late"
@@ -97,6 +105,7 @@ def test_a_task_that_kills_its_workers_is_given_up(tmp_path: Path) -> None:
         list(cluster.run(work.deadly, None, {"a": 1}))
 
 
+@pytest.mark.long
 def test_a_killed_scheduler_is_noticed_at_once(tmp_path: Path) -> None:
     tasks = {str(number): number for number in range(100)}
     with processes(tmp_path, 1) as own, cluster_at(own.address) as cluster:

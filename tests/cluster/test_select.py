@@ -207,9 +207,9 @@ def test_a_killed_worker_does_not_change_the_draw(
         there = dpsel(*seeded, "--cluster", own.address, "--workers", 2)
         assert own.workers[0].returncode == -9
         assert own.workers[1].poll() is None
-    assert told == [done / 23 for done in range(1, 24)]
     assert there == here
     assert there.code == 0
+    assert told == [done / 23 for done in range(1, 24)]
 
 
 def test_a_lost_scheduler_releases_nothing_and_says_what_was_spent(

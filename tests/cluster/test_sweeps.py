@@ -47,6 +47,7 @@ def test_an_experiment_on_a_cluster_is_the_same_to_the_byte(
         assert home.read_bytes() == away.read_bytes()
 
 
+@pytest.mark.long
 def test_a_lost_scheduler_ends_a_sweep_that_any_machine_can_resume(
     dpsel: Dpsel, tmp_path: Path
 ) -> None:

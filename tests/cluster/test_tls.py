@@ -18,6 +18,9 @@ from tests.cluster.conftest import Processes, processes
 pytest.importorskip("cryptography", reason="certificates are made with it")
 
 
+SHORT = {"distributed.comm.timeouts.connect": "2s"}
+
+
 def make_certificates(folder: Path) -> dict[str, str]:
     """Make an authority, and a certificate that it signed."""
     from cryptography import x509
@@ -60,7 +63,6 @@ def configured(files: dict[str, str]) -> Any:
             "distributed.comm.tls.ca-file": files["authority"],
             "distributed.comm.tls.client.cert": files["member"],
             "distributed.comm.tls.client.key": files["key"],
-            "distributed.comm.timeouts.connect": "3s",
         }
     )
 
@@ -92,12 +94,12 @@ def test_only_members_of_an_encrypted_cluster_get_in(tmp_path: Path) -> None:
         ):
             subject: Any = (encrypted.getpeercert() or {})["subject"]
             assert subject[0][0][1] == "member"
-        with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
+        with dask.config.set(SHORT):
             unsaid = refused(own, own.address)
             assert unsaid.startswith(f"{own.address}: tls needs a CA file and a client's")
             unencrypted = refused(own, f"tcp://{host}:{port}")
             assert "cannot connect to the scheduler" in unencrypted
-        with configured(others):
+        with configured(others), dask.config.set(SHORT):
             assert refused(own, own.address).endswith(": the certificates do not fit")
         with configured({**ours, "key": str(tmp_path / "nowhere")}):
             assert refused(own, own.address).startswith("the certificates of the cluster cannot be")
