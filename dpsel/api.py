@@ -144,5 +144,8 @@ class _Warner:
     def receipt(self, message: str) -> None:
         """Say nothing: it went as it was asked for."""
 
+    def size(self, file_bytes: int) -> None:
+        """Say nothing."""
+
     def progress(self, done: float) -> None:
         """Say nothing."""

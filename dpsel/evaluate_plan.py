@@ -92,7 +92,7 @@ def make_evaluate_plan(
             tuple(features),
             tuple(exclude),
             labels=encode_target or positive is not None,
-            declared=frozenset(public.columns if given else ()),
+            declared=public.declared(target) if given else frozenset(),
         ),
         positive=positive,
         encode=encode_target,

@@ -16,6 +16,7 @@ from dpsel.in_memory import rows_in_memory
 from dpsel.io.bounds_file import PublicBounds
 from dpsel.io.columns import Wanted, choose_columns
 from dpsel.io.formats import InputFormat, Orientation
+from dpsel.io.places import has_scheme, public_place
 from dpsel.io.raw_tables import RawTable
 from dpsel.io.sources import STDIN
 from dpsel.io.targets import TargetCoding
@@ -29,6 +30,9 @@ class _Notes:
 
     def __init__(self, reporter: Reporter) -> None:
         self.note = reporter.note
+
+    def size(self, file_bytes: int) -> None:
+        """Say nothing."""
 
     def progress(self, done: float) -> None:
         """Say nothing."""
@@ -112,7 +116,8 @@ def _set_names(places: Sequence[str]) -> list[str]:
     """Return a name for each table: its file's, with a number where two are the same."""
     found: list[str] = []
     for place in places:
-        stem = "stdin" if place == STDIN else PurePath(place).name.split(".")[0] or place
+        path = public_place(place).partition("?")[0] if has_scheme(place) else place
+        stem = "stdin" if place == STDIN else PurePath(path).name.split(".")[0] or path
         name, number = stem, 2
         while name in found:
             name, number = f"{stem}-{number}", number + 1

@@ -22,6 +22,7 @@ def rows_in_memory(
         Tested by: tests/cli/test_baseline.py
     """
     blocks: list[Block] = []
+    reporter.size(table.file_bytes)
     reduce_pieces(
         table.pieces(replace(layout, whole_rows=True), RowReader(coding)),
         lambda block: block,

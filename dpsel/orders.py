@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsel.core.privacy import Guarantee
+from dpsel.io.places import has_scheme, public_place
 from dpsel.io.sources import STDIN
 from dpsel.plan import SelectPlan
 
@@ -61,6 +62,8 @@ def _table_name(table: Any) -> str:
     """Return a table's full path, or what it is if it has none."""
     if not isinstance(table, str | Path):
         return "a frame"
+    if has_scheme(str(table)):
+        return public_place(str(table))
     return "stdin" if str(table) == STDIN else os.path.abspath(table)
 
 

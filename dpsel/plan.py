@@ -104,9 +104,6 @@ def make_plan(
         if given:
             raise UsageError(f"the score {score} needs no bounds; leave them out")
         scope = _NO_BOUNDS_NEEDED
-    declared = {*public.columns}
-    if given and public.target is not None:
-        declared.add(target)
     return SelectPlan(
         wanted=Wanted(
             target,
@@ -114,7 +111,7 @@ def make_plan(
             tuple(exclude),
             labels=positive is not None,
             person=person,
-            declared=frozenset(declared),
+            declared=public.declared(target) if given else frozenset(),
         ),
         coding=TargetCoding(positive),
         bounds=public,

@@ -93,7 +93,7 @@ def make_preprocess_plan(
             tuple(features),
             tuple(exclude),
             labels=encode or positive is not None,
-            declared=frozenset(() if public is None else public.columns),
+            declared=frozenset() if public is None else public.declared(target),
         ),
         positive=positive,
         encode=encode,

@@ -260,6 +260,7 @@ def _reduce(
 ) -> None:
     """Go through a table once."""
     with closing(open_again()) as table:
+        reporter.size(table.file_bytes)
         pieces: Iterator[Any] = table.pieces(layout, RowReader(coding))
         reduce_pieces(pieces, work, add, threads=threads, progress=reporter.progress)
 

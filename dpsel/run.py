@@ -30,6 +30,10 @@ class Reporter(Protocol):
         """Say something the holder should know."""
         ...
 
+    def size(self, file_bytes: int) -> None:
+        """Say that files of so many bytes are read now, from their start; 0 if that is unknown."""
+        ...
+
     def progress(self, done: float) -> None:
         """Say which share of the table has been read."""
         ...
@@ -130,7 +134,12 @@ def score_table(
             neighbors=guarantee.neighbors,
             unit=guarantee.unit,
         )
-        total = cluster_total(work, files, cluster, reporter.progress, charge)
+
+        def begin() -> None:
+            charge()
+            reporter.size(table.file_bytes)
+
+        total = cluster_total(work, files, cluster, reporter.progress, begin)
         score.add(total.sums)
         provenance, label_seen = total.made, total.label_seen
     assumed = provenance is None and not guarantee.scope.end_to_end
@@ -156,6 +165,7 @@ def _score_here(
     limit = None if plan.wanted.person is None else PersonLimit(plan.guarantee.unit.rows)
     rows = RowReader(plan.coding, limit)
     charge()
+    reporter.size(table.file_bytes)
     reduce_pieces(
         table.pieces(layout, rows),
         score.part,

@@ -48,9 +48,13 @@ class Silent:
     def __init__(self) -> None:
         self.notes: list[str] = []
         self.shares: list[float] = []
+        self.sizes: list[int] = []
 
     def note(self, message: str) -> None:
         self.notes.append(message)
+
+    def size(self, file_bytes: int) -> None:
+        self.sizes.append(file_bytes)
 
     def progress(self, done: float) -> None:
         self.shares.append(done)

@@ -108,5 +108,8 @@ class _Silence:
     def note(self, message: str) -> None:
         """Say nothing."""
 
+    def size(self, file_bytes: int) -> None:
+        """Say nothing."""
+
     def progress(self, done: float) -> None:
         """Say nothing."""

@@ -123,6 +123,7 @@ def _run(
     from dpsel.io.journal import Journal
     from dpsel.io.ledger_place import NAME_VARIABLE, ledger_from_environment
     from dpsel.io.output import Output
+    from dpsel.io.places import public_place
     from dpsel.io.results import frequencies_frame, results_bytes, results_frame
     from dpsel.io.sources import input_files
     from dpsel.sweep import run_sweep
@@ -137,7 +138,11 @@ def _run(
         from dpsel.io.figures.style import load_matplotlib
 
         load_matplotlib()
-    about = {"tables": tables, "target": plan.tables.wanted.target, **plan.sweep.described()}
+    about = {
+        "tables": [public_place(table) for table in tables],
+        "target": plan.tables.wanted.target,
+        **plan.sweep.described(),
+    }
     journal = Journal(_journal_place(places, resume), about, resume=resume, force=force)
     try:
         with reporter:

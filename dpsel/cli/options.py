@@ -18,7 +18,8 @@ TableArgument = Annotated[
     str,
     typer.Argument(
         metavar="TABLE",
-        help="A Parquet, CSV, TSV or Arrow file, a folder or glob of Parquet files, or - (stdin).",
+        help="A Parquet, CSV, TSV or Arrow file, a folder or glob of Parquet files, the same as "
+        "s3://bucket/folder, or - (stdin).",
         show_default=False,
     ),
 ]

@@ -149,6 +149,7 @@ def _print_provenance(place: str, input_format: InputFormat | None, separator: s
     """Print how a table was made."""
     from dpsel.io.delimited_table import DelimitedTable
     from dpsel.io.output import STDOUT, Output
+    from dpsel.io.places import public_place
     from dpsel.io.tables import open_table
     from dpsel.io.text import json_text
     from dpsel.plan import plan_separator
@@ -159,8 +160,8 @@ def _print_provenance(place: str, input_format: InputFormat | None, separator: s
         found = table.provenance
     if found is None:
         raise InputError(
-            f"{place}: was not written by `dpsel preprocess`, or has changed since, or has lost "
-            "its record"
+            f"{public_place(place)}: was not written by `dpsel preprocess`, or has changed since, "
+            "or has lost its record"
         )
     with Output(STDOUT, force=False) as output:
         output.write(json_text(found.to_dict()).encode())

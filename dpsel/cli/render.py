@@ -19,7 +19,7 @@ def say(kind: str, message: str) -> None:
 class TerminalReporter:
     """Notes as lines, progress as a bar if stderr is a terminal.
 
-    The bar shows a share of the work, never a number of rows.
+    The bar shows a share of the work, bytes a second and the time left, never a number of rows.
     """
 
     def __init__(self, *, quiet: bool, bar: bool, work: str = "reading") -> None:
@@ -29,31 +29,14 @@ class TerminalReporter:
         self._bar_wanted = bar and not quiet and sys.stderr is not None and sys.stderr.isatty()
         self._notes: list[str] = []
         self._tables: list[tuple[str, list[tuple[str, str]]]] = []
-        self._progress: Any = None
-        self._task: Any = None
+        self._bar: Any = None
 
     def __enter__(self) -> "TerminalReporter":
         """Show an empty bar."""
         if self._bar_wanted:
-            from rich.console import Console
-            from rich.progress import (
-                BarColumn,
-                Progress,
-                TaskProgressColumn,
-                TextColumn,
-                TimeRemainingColumn,
-            )
+            from dpsel.cli.bar import Bar
 
-            self._progress = Progress(
-                TextColumn(self._work),
-                BarColumn(),
-                TaskProgressColumn(),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._task = self._progress.add_task(self._work, total=1.0)
-            self._progress.start()
+            self._bar = Bar(self._work)
         return self
 
     def __exit__(
@@ -63,8 +46,8 @@ class TerminalReporter:
         trace: TracebackType | None,
     ) -> None:
         """Take the bar away, then say what there was to say."""
-        if self._progress is not None:
-            self._progress.stop()
+        if self._bar is not None:
+            self._bar.stop()
         for title, rows in self._tables:
             _print_table(title, rows)
         for message in self._notes:
@@ -84,10 +67,15 @@ class TerminalReporter:
         if not self.quiet:
             self._tables.append((title, rows))
 
+    def size(self, file_bytes: int) -> None:
+        """Start the bar again, for files of so many bytes."""
+        if self._bar is not None:
+            self._bar.size(file_bytes)
+
     def progress(self, done: float) -> None:
         """Move the bar."""
-        if self._progress is not None:
-            self._progress.update(self._task, completed=done)
+        if self._bar is not None:
+            self._bar.move(done)
 
 
 def _print_table(title: str, rows: list[tuple[str, str]]) -> None:

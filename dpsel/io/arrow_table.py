@@ -1,6 +1,7 @@
 """Arrow IPC files and streams, and frames in memory that speak Arrow."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -30,6 +31,8 @@ def columns_of(schema: pa.Schema) -> tuple[Column, ...]:
 class ArrowStreamTable:
     """Record batches that come one after the other, from a stream or from memory."""
 
+    file_bytes = 0
+
     def __init__(
         self, batches: pa.RecordBatchReader, label: str, stream: ByteStream | None = None
     ) -> None:
@@ -44,7 +47,9 @@ class ArrowStreamTable:
         """Yield all pieces, in order."""
         with reading(self.label, _KIND):
             for batch in self._batches:
-                yield from batch_pieces(batch, layout, rows)
+                done = 0.0 if self._stream is None else self._stream.share_read
+                for piece in batch_pieces(batch, layout, rows):
+                    yield replace(piece, done=done)
 
     def persons(self, position: int) -> Iterator[Any]:
         """Yield one column of all rows, in order."""
@@ -60,6 +65,8 @@ class ArrowStreamTable:
 
 class ArrowFileTable:
     """An Arrow file, read batch by batch, a few columns at a time."""
+
+    file_bytes = 0
 
     def __init__(self, source: Source, groups: Groups | None = None) -> None:
         """Open a file, or a copy of stdin; only some record batches of it, if they are given."""
@@ -151,7 +158,8 @@ class ArrowFileTable:
 
     def _reader(self, positions: list[int] | None) -> pa.ipc.RecordBatchFileReader:
         """Return a reader of its own, for one thread, that decodes only some columns."""
-        place = pa.memory_map(self._place) if isinstance(self._place, str) else self._place
+        place = self._place() if callable(self._place) else self._place
+        place = pa.memory_map(place) if isinstance(place, str) else place
         options = pa.ipc.IpcReadOptions(included_fields=positions, use_threads=False)
         return pa.ipc.open_file(place, options=options)
 

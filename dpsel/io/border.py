@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dpsel.core.errors import DpselError, InputError
+from dpsel.io.streams import store_reason
 
 
 @contextmanager
@@ -25,7 +26,10 @@ def reading(label: str, kind: str) -> Iterator[None]:
         OSError,
         EOFError,
         ValueError,
-    ):
+    ) as error:
+        why = store_reason(error)
+        if why is not None:
+            raise InputError(f"{label}: cannot be read: {why}") from None
         raise InputError(
             f"{label}: cannot be read as {kind}; it is damaged, cut short or in another format"
         ) from None

@@ -46,6 +46,10 @@ class PublicBounds:
         found["columns"] = {name: asdict(interval) for name, interval in self.columns.items()}
         return found
 
+    def declared(self, target: str) -> frozenset[str]:
+        """Return the columns with bounds of their own: the user says that these are numbers."""
+        return frozenset([*self.columns, *([] if self.target is None else [target])])
+
     def resolve(
         self, features: Sequence[str], target: str, table: Sequence[str], *, coded: bool
     ) -> Bounds:

@@ -20,6 +20,8 @@ class Kind(Enum):
     TIME = "dates or times"
     BINARY = "binary values"
     OTHER = "nested values"
+    FOLDER = "text from the names of folders"
+    """Text, unless it is declared to be numbers: what the names are must not decide."""
     UNKNOWN = "unknown"
     """A CSV does not say."""
 
@@ -111,11 +113,12 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
     if not chosen:
         raise InputError(f"{label}: no feature column is left besides the target")
     features = sorted(chosen)
-    _refuse_kinds([columns[i] for i in features], label)
-    refuse_target(columns[target], label, labels=wanted.labels)
+    declared = wanted.declared.union(_split_lists(wanted.features, set(names)))
+    _refuse_kinds([columns[i] for i in features], label, declared)
+    if columns[target].kind is not Kind.FOLDER or wanted.target not in declared:
+        refuse_target(columns[target], label, labels=wanted.labels)
     if person is not None and columns[person].kind is Kind.OTHER:
         raise InputError(f"{label}: --person: '{wanted.person}' holds nested values")
-    declared = wanted.declared.union(_split_lists(wanted.features, set(names)))
     return Layout(
         features=tuple(features),
         names=tuple(names[i] for i in features),
@@ -147,6 +150,12 @@ def refuse_target(target: Column, label: str, *, labels: bool) -> None:
     """Refuse a target that is not numbers, or with `labels` neither numbers nor text."""
     if labels and target.kind in (Kind.BINARY, Kind.OTHER, Kind.TIME):
         raise InputError(f"{label}: the target '{target.name}' holds {target.kind.value}")
+    if not labels and target.kind is Kind.FOLDER:
+        raise InputError(
+            f"{label}: the target '{target.name}' holds {target.kind.value}; name one of its "
+            "labels with --positive LABEL, or if these are numbers, name it in --features or give "
+            "it bounds"
+        )
     if not labels and target.kind not in (Kind.NUMBER, Kind.UNKNOWN):
         raise InputError(
             f"{label}: the target '{target.name}' holds {target.kind.value}; "
@@ -158,9 +167,14 @@ def refuse_target(target: Column, label: str, *, labels: bool) -> None:
 def refuse_text(names: Sequence[str], label: str, kind: Kind = Kind.TEXT) -> None:
     """Refuse features that are not numbers, and say what to do."""
     others = "" if len(names) == 1 else f" (and {len(names) - 1} more)"
+    numbers = (
+        ", or if these are numbers, name it in --features or give it bounds of its own"
+        if kind is Kind.FOLDER
+        else ", or pick columns with --features"
+    )
     raise InputError(
         f"{label}: column '{names[0]}'{others} holds {kind.value}, not numbers; "
-        f"leave it out with --exclude '{names[0]}', or pick columns with --features"
+        f"leave it out with --exclude '{names[0]}'{numbers}"
     )
 
 
@@ -185,9 +199,14 @@ def _refuse_unclear_names(names: Sequence[str], label: str) -> None:
         )
 
 
-def _refuse_kinds(features: Sequence[Column], label: str) -> None:
+def _refuse_kinds(features: Sequence[Column], label: str, declared: Collection[str]) -> None:
     """Refuse features whose table says that they are not numbers."""
-    wrong = [column for column in features if column.kind not in (Kind.NUMBER, Kind.UNKNOWN)]
+    wrong = [
+        column
+        for column in features
+        if column.kind not in (Kind.NUMBER, Kind.UNKNOWN)
+        and not (column.kind is Kind.FOLDER and column.name in declared)
+    ]
     if wrong:
         refuse_text([column.name for column in wrong], label, wrong[0].kind)
 

@@ -1,5 +1,6 @@
 """The formats of tables and records, and how a table's is found out."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import PurePath
 
@@ -90,15 +91,16 @@ _MAGIC = {b"PAR1": InputFormat.PARQUET, b"ARROW1": InputFormat.ARROW}
 _COMPRESSED_MAGIC = {b"\x1f\x8b": Compression.GZIP, b"\x28\xb5\x2f\xfd": Compression.ZSTD}
 
 
-def format_of(name: str, first_bytes: bytes) -> InputFormat:
-    """Return the format that a file's name tells, or else its first bytes."""
+def format_of(name: str, first_bytes: Callable[[], bytes]) -> InputFormat:
+    """Return the format that a file's name tells, or else its first bytes, read if needed."""
     suffixes = [suffix.lower() for suffix in PurePath(name).suffixes]
     if suffixes and suffixes[-1] in _COMPRESSED_ENDINGS:
         suffixes.pop()
     if suffixes and suffixes[-1] in _ENDINGS:
         return _ENDINGS[suffixes[-1]]
+    first = first_bytes()
     for magic, found in _MAGIC.items():
-        if first_bytes.startswith(magic):
+        if first.startswith(magic):
             return found
     raise InputError(
         f"{name}: cannot tell its format; say which with --input-format {'|'.join(InputFormat)}"

@@ -28,6 +28,8 @@ _ROWS_AT_ONCE = 1 << 21
 class ParquetTable:
     """One file, read by pyarrow: each piece is a few columns of one row group."""
 
+    file_bytes = 0
+
     def __init__(self, source: Source, groups: Groups | None = None) -> None:
         """Open a file, or a copy of stdin; only some row groups of it, if they are given."""
         self.label = source.label
@@ -112,7 +114,7 @@ class ParquetTable:
 
     def _row_pieces(self, group: int, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield pieces with all features of some rows."""
-        at_once = max(1, _CELLS_AT_ONCE // len(layout.features))
+        at_once = max(1, _CELLS_AT_ONCE // max(1, len(layout.features)))
         wanted = [layout.target, *layout.features]
         for found in self._batches(group, wanted, at_once):
             these = Rows(rows.target(found[0]), None)
@@ -126,9 +128,9 @@ class ParquetTable:
         """Yield the first feature, the columns and the share done, for the pieces of a group."""
         count = len(layout.features)
         width = max(1, _CELLS_AT_ONCE // max(1, rows))
-        for first in range(0, count, width):
+        for first in range(0, max(1, count), width):
             some = list(layout.features[first : first + width])
-            yield first, some, self._done(group, min(1.0, (first + width) / count))
+            yield first, some, self._done(group, min(1.0, (first + width) / max(1, count)))
 
     def _done(self, group: int, share: float) -> float:
         """Return the share of the work that is done with a share of a row group."""
@@ -159,8 +161,16 @@ class ParquetTable:
 
     def _new_file(self) -> pq.ParquetFile:
         """Return a new reader."""
-        return pq.ParquetFile(self._open(), metadata=self._metadata, read_dictionary=self._coded)
+        return pq.ParquetFile(
+            self._open(),
+            metadata=self._metadata,
+            read_dictionary=self._coded,
+            # A store answers slowly: ask for the columns of a piece in few requests.
+            pre_buffer=callable(self._place),
+        )
 
     def _open(self) -> Any:
         """Return what a reader of its own can read from."""
+        if callable(self._place):
+            return self._place()
         return self._place if isinstance(self._place, str) else pa.BufferReader(self._place)

@@ -46,6 +46,8 @@ class Table(Protocol):
 
     label: str
     columns: tuple[Column, ...]
+    file_bytes: int
+    """The size of its files, 0 if it is not known."""
 
     @property
     def provenance(self) -> Provenance | None:
@@ -77,7 +79,9 @@ class Rows:
     keep: BoolArray | None
 
     def block(self, first_feature: int, X: FloatArray) -> Block:
-        """Return a block of the features `X` of these rows."""
+        """Return a block of the features `X` of these rows; there may be none."""
+        if not X.shape[1]:
+            X = np.empty((len(self.y), 0))
         if self.keep is None:
             return Block(first_feature, X, self.y)
         return Block(first_feature, X[self.keep], self.y[self.keep])

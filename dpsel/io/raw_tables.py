@@ -80,7 +80,11 @@ class RawTable:
         """Return whether this is one GEO series matrix, by its first line."""
         from dpsel.io.series_matrix import is_series_matrix
 
-        if len(sources) > 1 or self.input_format in (InputFormat.PARQUET, InputFormat.ARROW):
+        if (
+            len(sources) > 1
+            or sources[0].remote
+            or self.input_format in (InputFormat.PARQUET, InputFormat.ARROW)
+        ):
             return False
         stream = sources[0].open_stream()
         try:

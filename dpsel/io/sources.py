@@ -7,11 +7,14 @@ import shutil
 import stat
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from dpsel.core.errors import InputError
 from dpsel.io.formats import InputFormat, compression_of, format_of
+from dpsel.io.hive import Keys, check_keys, folder_keys, is_hidden
+from dpsel.io.places import has_scheme, parse_place
 from dpsel.io.streams import reason
 
 STDIN = "-"
@@ -21,12 +24,24 @@ _MAGIC_BYTES = 8
 class Source:
     """One file, or standard input if `path` is None. A pipe can be read once, from its start."""
 
-    def __init__(self, path: Path | None) -> None:
-        """Look at what kind of file it is, and open nothing."""
+    remote = False
+    """Whether it is in a store, not on this machine."""
+
+    def __init__(self, path: Path | None, keys: Keys = ()) -> None:
+        """Look at what kind of file it is, and open nothing; `keys` come from its folders."""
         self.path = path
+        self.keys = keys
         self.label = "stdin" if path is None else path.name
         self.is_file = path is not None and path.is_file()
         self._pipe: Any = None
+
+    def size(self) -> int:
+        """Return the bytes of a file, 0 for a pipe."""
+        if self.path is None or not self.is_file:
+            return 0
+        with suppress(OSError):
+            return self.path.stat().st_size
+        return 0
 
     def first_bytes(self) -> bytes:
         """Return the first few bytes, and take none off a pipe."""
@@ -47,11 +62,10 @@ class Source:
             content = pa.CompressedInputStream(
                 pa.PythonFile(_Prefixed(first, raw), mode="r"), str(compression)
             )
-        size = self.path.stat().st_size if self.path is not None and self.is_file else 0
-        return ByteStream(raw, content, size)
+        return ByteStream(raw, content, self.size())
 
     def open_random(self) -> Any:
-        """Open it for reading anywhere: a path, or a buffer over a copy of a pipe.
+        """Open it for reading anywhere: a path, a buffer over a copy of a pipe, or what opens it.
 
         The copy is a file without a name: it is gone when the process is, however that ends.
         """
@@ -183,6 +197,13 @@ def find_sources(table: str | Path) -> list[Source]:
         return [Source(None)]
     if not str(table):
         raise InputError("TABLE: the name of the file is empty")
+    if has_scheme(str(table)):
+        place = parse_place(str(table))
+        if not isinstance(place, str):
+            from dpsel.io.remote import find_remote
+
+            return find_remote(*place)
+        table = place
     path = Path(table)
     try:
         is_folder = stat.S_ISDIR(path.stat().st_mode)
@@ -190,22 +211,38 @@ def find_sources(table: str | Path) -> list[Source]:
         return [_readable(found) for found in _matching(str(table))]
     except OSError as error:
         raise InputError(f"{path.name}: cannot be opened: {reason(error)}") from None
-    return [_readable(found) for found in (_parquet_files(path) if is_folder else [path])]
+    return _folder_sources(path) if is_folder else [_readable(path)]
+
+
+def _folder_sources(folder: Path) -> list[Source]:
+    """Return the files of a folder, each with the columns that the folders above it name."""
+    files = _parquet_files(folder)
+    all_keys = [folder_keys(file.relative_to(folder)) for file in files]
+    check_keys(all_keys, folder.name)
+    return [_readable(file, keys) for file, keys in zip(files, all_keys, strict=True)]
 
 
 def input_files(table: str | Path) -> list[Path]:
-    """Return the files that would be read."""
+    """Return the files on this machine that would be read."""
+    if has_scheme(str(table)) and not isinstance(parse_place(str(table)), str):
+        return []
     return [source.path for source in find_sources(table) if source.path is not None]
 
 
 def common_format(sources: list[Source], wanted: InputFormat | None) -> InputFormat:
     """Return the format of all sources, which must be the same."""
-    if wanted is not None:
-        return wanted
+    found = wanted or _found_format(sources)
+    if sources[0].remote and found not in (InputFormat.PARQUET, InputFormat.ARROW):
+        raise InputError(f"{sources[0].label}: a store must hold Parquet or Arrow files")
+    return found
+
+
+def _found_format(sources: list[Source]) -> InputFormat:
+    """Return the format that the names of all sources tell, or else their first bytes."""
     pipe = next((source for source in sources if not source.is_file), None)
     if pipe is not None:
         raise InputError(f"{pipe.label}: say which format it has with --input-format")
-    formats = {format_of(source.label, source.first_bytes()) for source in sources}
+    formats = {format_of(source.label, source.first_bytes) for source in sources}
     if len(formats) > 1:
         raise InputError(f"the files have different formats: {', '.join(sorted(formats))}")
     return formats.pop()
@@ -227,19 +264,22 @@ def _parquet_files(folder: Path) -> list[Path]:
     def fail(error: OSError) -> None:
         raise InputError(f"{folder.name}: cannot be opened: {reason(error)}") from None
 
-    found = [
-        Path(place) / name
-        for place, _, names in os.walk(folder, onerror=fail)
-        for name in names
-        if name.lower().endswith((".parquet", ".pq")) and not name.startswith((".", "_"))
-    ]
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder, onerror=fail):
+        folders[:] = [name for name in folders if not is_hidden(name)]
+        found += [Path(place) / name for name in names if is_table_file(name)]
     if not found:
         raise InputError(f"{folder.name}: this folder holds no Parquet file")
     return sorted(found)
 
 
-def _readable(path: Path) -> Source:
+def is_table_file(name: str) -> bool:
+    """Return whether a file in a folder belongs to the table, by its name."""
+    return name.lower().endswith((".parquet", ".pq")) and not name.startswith((".", "_"))
+
+
+def _readable(path: Path, keys: Keys = ()) -> Source:
     """Refuse a file that cannot be opened, before anything else is done."""
     if not os.access(path, os.R_OK):
         raise InputError(f"{path.name}: cannot be opened: permission denied")
-    return Source(path)
+    return Source(path, keys)

@@ -3,15 +3,18 @@
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dpsel.core.errors import InputError, UsageError
 from dpsel.io.formats import InputFormat
+from dpsel.io.hive import Keys
 from dpsel.io.pieces import FileTable, Groups
+from dpsel.io.places import Store
+from dpsel.io.remote import RemoteSource
 from dpsel.io.sources import Source, common_format, find_sources
-from dpsel.io.tables import file_opener, open_sources
+from dpsel.io.tables import open_sources, plain_opener
 
 TARGET_BYTES = 1 << 28
 """A split has about so many bytes, uncompressed."""
@@ -26,6 +29,10 @@ class FilePart:
     number: int
     """The place of the file in its table."""
     path: str
+    store: Store | None
+    """The store that has the path; None for a file that all machines share."""
+    keys: Keys = field(repr=False)
+    """The columns that its folders name."""
     groups: Groups | None
     size: int
     """Bytes, about."""
@@ -84,21 +91,35 @@ def split_files(files: TableFiles, target_bytes: int = TARGET_BYTES) -> list[Spl
 
 def open_part(part: FilePart, input_format: InputFormat, separator: str | None) -> FileTable:
     """Open just the rows of a part, in a process that may be on another machine."""
-    source = Source(Path(part.path))
+    source: Source = Source(Path(part.path))
+    if part.store is not None:
+        source = RemoteSource(part.store, part.path, part.size)
     if not source.is_file:
         raise InputError(
             f"{source.label}: a worker of the cluster does not find it; "
             "all of them need the same files at the same place"
         )
-    if part.groups is None:
-        return file_opener(input_format, separator)(source)
+    table = _opened(source, part.groups, input_format, separator)
+    if not part.keys:
+        return table
+    from dpsel.io.keyed_table import KeyedTable
+
+    return KeyedTable(table, part.keys)
+
+
+def _opened(
+    source: Source, groups: Groups | None, input_format: InputFormat, separator: str | None
+) -> FileTable:
+    """Open a file, or some groups of it."""
+    if groups is None:
+        return plain_opener(input_format, separator)(source)
     if input_format is InputFormat.PARQUET:
         from dpsel.io.parquet_table import ParquetTable
 
-        return ParquetTable(source, part.groups)
+        return ParquetTable(source, groups)
     from dpsel.io.arrow_table import ArrowFileTable
 
-    return ArrowFileTable(source, part.groups)
+    return ArrowFileTable(source, groups)
 
 
 def _gathered(parts: Iterator[FilePart], target_bytes: int) -> Iterator[Split]:
@@ -118,34 +139,36 @@ def _gathered(parts: Iterator[FilePart], target_bytes: int) -> Iterator[Split]:
 def _file_parts(files: TableFiles, number: int, target_bytes: int) -> list[FilePart]:
     """Return the parts of one file."""
     source = files.sources[number]
-    assert source.path is not None
-    place = os.path.abspath(source.path)
+    store = source.store if isinstance(source, RemoteSource) else None
+    place = (
+        source.address if isinstance(source, RemoteSource) else os.path.abspath(str(source.path))
+    )
+
+    def part(groups: Groups | None, size: int) -> FilePart:
+        return FilePart(number, place, store, source.keys, groups, size)
+
     sizes = _group_sizes(source, files)
     if sizes is None:
-        return [FilePart(number, place, None, source.path.stat().st_size)]
+        return [part(None, source.size())]
     if not sizes:
-        return [FilePart(number, place, (0, 0), 0)]
-    return [
-        FilePart(number, place, groups, sum(sizes[slice(*groups)]))
-        for groups in _runs(sizes, target_bytes)
-    ]
+        return [part((0, 0), 0)]
+    return [part(groups, sum(sizes[slice(*groups)])) for groups in _runs(sizes, target_bytes)]
 
 
 def _group_sizes(source: Source, files: TableFiles) -> list[int] | None:
     """Return the sizes of a file's row groups or batches, None if it is read as a whole."""
     if files.input_format not in (InputFormat.PARQUET, InputFormat.ARROW):
         return None
-    assert source.path is not None
     from dpsel.io.arrow_table import ArrowFileTable
     from dpsel.io.parquet_table import ParquetTable
 
-    table = file_opener(files.input_format, files.separator)(source)
+    table = plain_opener(files.input_format, files.separator)(source)
     try:
         if isinstance(table, ParquetTable):
             return table.sizes()
         if isinstance(table, ArrowFileTable):
             count = table.batches()
-            return [source.path.stat().st_size // max(1, count)] * count
+            return [source.size() // max(1, count)] * count
     finally:
         table.close()
     return None

@@ -39,3 +39,28 @@ def reason(error: OSError) -> str:
     # Polars and pyarrow put the number into a text of their own.
     number = re.search(r"(?:os error|errno) (\d+)", str(error))
     return os.strerror(int(number[1])).lower() if number else "unknown reason"
+
+
+_STORE_REASONS = {
+    "NO_SUCH_BUCKET": "there is no such bucket",
+    "NO_SUCH_KEY": "it is no longer there",
+    "RESOURCE_NOT_FOUND": "it is no longer there",
+    "NETWORK_CONNECTION": "the store cannot be reached, or broke off",
+    "ACCESS_DENIED": "the store denies access; check the credentials in the environment",
+    "INVALID_ACCESS_KEY_ID": "the store does not know the access key in the environment",
+    "SIGNATURE": "the store does not accept the credentials in the environment",
+    "403": "the store denies access; check the credentials in the environment",
+}
+
+
+def store_reason(error: BaseException) -> str | None:
+    """Return why a store did not give what it should, in words of ours; None if it is no store's.
+
+    Its own words may quote anything, keys and credentials too.
+    """
+    text = str(error)
+    if "AWS Error" not in text:
+        return None
+    code = text.partition("AWS Error")[2].partition(" operation")[0]
+    found = (words for sign, words in _STORE_REASONS.items() if sign in code)
+    return next(found, "the store does not do what it was asked for")

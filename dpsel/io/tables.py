@@ -28,13 +28,28 @@ def open_table(
 def open_sources(sources: list[Source], found: InputFormat, separator: str | None) -> Table:
     """Return the table that files of one format make up."""
     opener = file_opener(found, separator)
-    if len(sources) == 1:
-        return opener(sources[0])
-    return _ManyTables(sources, opener)
+    table: Table = opener(sources[0]) if len(sources) == 1 else _ManyTables(sources, opener)
+    table.file_bytes = sum(source.size() for source in sources)
+    return table
 
 
 def file_opener(found: InputFormat, separator: str | None) -> Callable[[Source], FileTable]:
-    """Return what opens one source of a format."""
+    """Return what opens one source of a format, with the columns of its folders."""
+    opener = plain_opener(found, separator)
+
+    def opened(source: Source) -> FileTable:
+        table = opener(source)
+        if not source.keys:
+            return table
+        from dpsel.io.keyed_table import KeyedTable
+
+        return KeyedTable(table, source.keys)
+
+    return opened
+
+
+def plain_opener(found: InputFormat, separator: str | None) -> Callable[[Source], FileTable]:
+    """Return what opens one source of a format, with its own columns only."""
     if found is InputFormat.PARQUET:
         return _open_parquet
     if found is InputFormat.ARROW:
@@ -94,6 +109,8 @@ def frame_table(frame: Any) -> Table:
 class _ManyTables:
     """Files with the same columns, one after the other."""
 
+    file_bytes = 0
+
     def __init__(self, sources: list[Source], opener: Callable[[Source], Table]) -> None:
         self._sources = sources
         self._opener = opener
@@ -107,13 +124,16 @@ class _ManyTables:
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield the pieces of all files, in order."""
-        count = len(self._sources)
-        for number, source in enumerate(self._sources):
+        # By size, as far as that is known: a small file is read sooner than a large one.
+        sizes = [max(1, source.size()) for source in self._sources]
+        whole, before = sum(sizes), 0
+        for number, (source, size) in enumerate(zip(self._sources, sizes, strict=True)):
             with closing(self._first if number == 0 else self._opener(source)) as table:
                 here = same_layout(layout, self.columns, self.label, table.columns, table.label)
                 for piece in table.pieces(here, rows):
-                    yield replace(piece, done=(number + piece.done) / count)
+                    yield replace(piece, done=(before + piece.done * size) / whole)
                 self._learn(table)
+            before += size
 
     def _learn(self, table: Table) -> None:
         """Remember that a file was made by looking at its data."""

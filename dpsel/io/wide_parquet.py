@@ -48,6 +48,8 @@ def open_wide_parquet(source: Source) -> "WideParquetTable | None":
 class WideParquetTable:
     """One file, read by polars: each piece is all rows of very many columns."""
 
+    file_bytes = 0
+
     def __init__(self, source: Source, schema: pl.Schema, rows: int) -> None:
         """Read a file of known schema, with that many rows."""
         assert source.path is not None
@@ -73,20 +75,20 @@ class WideParquetTable:
         count = len(layout.features)
         marks = [layout.target] if layout.person is None else [layout.target, layout.person]
         these: Rows | None = None
-        for first in range(0, count, self._width):
+        for first in range(0, max(1, count), self._width):
             features = list(layout.features[first : first + self._width])
             with reading(self.label, _KIND):
                 # The first read brings target and person along.
                 found = self._read(features if these is not None else [*features, *marks])
                 if these is None:
-                    columns = [_marks(found.pop(mark)) for mark in marks]
+                    columns = [_marks(found[mark]) for mark in marks]
                     these = rows.rows(columns[0], None if layout.person is None else columns[1])
             frame = pl.DataFrame([found[position] for position in features])
 
             def read(first: int = first, frame: pl.DataFrame = frame, rows: Rows = these) -> Block:
                 return rows.block(first, _matrix(frame))
 
-            yield Piece(read, min(1.0, (first + self._width) / count))
+            yield Piece(read, min(1.0, (first + self._width) / max(1, count)))
 
     def persons(self, position: int) -> Iterator[Any]:
         """Yield one column of all rows, in order."""
@@ -100,14 +102,16 @@ class WideParquetTable:
 
     def _row_pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield pieces with all features of some rows."""
-        at_once = max(1, _CELLS_AT_ONCE // len(layout.features))
+        at_once = max(1, _CELLS_AT_ONCE // max(1, len(layout.features)))
         for start in range(0, max(1, self._rows), at_once):
             with reading(self.label, _KIND):
                 scan = pl.scan_parquet(self._path, glob=False).slice(start, at_once)
-                frame = scan.select(pl.nth(layout.target, *layout.features)).collect()
-                target, *features = frame.get_columns()
-                these = rows.rows(_marks(target), None)
-                block = these.block(0, _matrix(pl.DataFrame(features)))
+                places = list(dict.fromkeys([layout.target, *layout.features]))
+                columns = scan.select(pl.nth(*places)).collect().get_columns()
+                found = dict(zip(places, columns, strict=True))
+                these = rows.rows(_marks(found[layout.target]), None)
+                features = pl.DataFrame([found[place] for place in layout.features])
+                block = these.block(0, _matrix(features))
             yield Piece(lambda block=block: block, min(1.0, (start + at_once) / max(1, self._rows)))  # type: ignore[misc]
 
     def close(self) -> None:
@@ -127,7 +131,7 @@ class WideParquetTable:
 
     def _read(self, positions: list[int]) -> dict[int, pl.Series]:
         """Read columns by position: polars takes some names for patterns. All is fastest."""
-        ordered = sorted(positions)
+        ordered = sorted(set(positions))
         columns = None if len(ordered) == len(self.columns) else ordered
         frame = pl.read_parquet(self._path, columns=columns, glob=False)
         return dict(zip(ordered, frame.get_columns(), strict=True))

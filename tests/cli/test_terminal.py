@@ -3,14 +3,17 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from dpsel.run import charge_nothing, run_select
 from tests.cli.conftest import ROOT, Dpsel
 
 BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
@@ -211,12 +214,12 @@ def test_a_help_text_that_goes_nowhere_ends_with_5() -> None:
 
 
 def on_a_terminal(
-    arguments: list[str], *, both: bool = False, **environment: str
+    arguments: list[str], *, both: bool = False, command: list[str] = COMMAND, **environment: str
 ) -> tuple[str, str]:
     """Return stdout, and what a terminal on stderr, or on both, was shown."""
     mine, theirs = pty.openpty()
     process = subprocess.Popen(
-        [*COMMAND, *arguments],
+        [*command, *arguments],
         stdout=theirs if both else subprocess.PIPE,
         stderr=theirs,
         env={**ENVIRONMENT, "TERM": "xterm-256color", "COLUMNS": "80", **environment},
@@ -254,3 +257,68 @@ def test_the_record_comes_after_the_bar_is_gone() -> None:
     _, shown = on_a_terminal([str(BOUNDED), *ASK], both=True)
     after_the_bar = shown[shown.rindex("\x1b[2K") + len("\x1b[2K") :]
     assert json.loads(after_the_bar)["k"] == 8
+
+
+ROWS = 2_111_222
+
+
+@pytest.fixture(scope="module")
+def long_csv(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A file of several blocks, with a number of rows that nothing else is likely to show."""
+    path = tmp_path_factory.mktemp("long") / "t.csv"
+    path.write_bytes(b"x,y\n" + b"-0.123456789012,0.123456789012\n" * ROWS)
+    yield path
+    path.unlink()
+
+
+def lines_of(shown: str) -> list[str]:
+    """Return what a bar showed, one text for each time it was drawn."""
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+    return [line.rstrip() for line in re.split(r"[\r\n]+", plain) if line.strip()]
+
+
+@pytest.mark.parametrize("columns", [80, 45, 32, 18])
+def test_the_bar_shows_speed_and_time_left_and_no_rows(columns: int, long_csv: Path) -> None:
+    asked = [str(long_csv), "--target", "y", "--k", "1", "--epsilon", "1", "--threads", "1"]
+    out, shown = on_a_terminal(asked, COLUMNS=str(columns))
+    assert json.loads(out)["k"] == 1
+    lines = lines_of(shown)
+    assert max(map(len, lines)) <= columns
+    share = r"\d+% "
+    speed = r"\d+(\.\d)? [kMG]B/s " if columns >= 45 else ""
+    left = r"\d:\d\d:\d\d left$"
+    bar = r"[━╸╺]+ +" if columns >= 60 else ""
+    work = "reading +" if columns >= 30 else " *"
+    assert any(re.fullmatch(f"{work}{bar}{share}{speed}{left}", line) for line in lines), lines
+    digits = re.sub(r"\D", "", "".join(lines))
+    assert str(ROWS) not in digits
+    assert "row" not in shown
+
+
+def test_a_pipe_has_no_share_and_no_time_left(long_csv: Path) -> None:
+    words = [*COMMAND, "-", "--input-format", "csv", "--target", "y", "--k", "1", "--epsilon", "1"]
+    _, shown = on_a_terminal(
+        [" ".join(["cat", str(long_csv), "|", *words])], command=["bash", "-c"]
+    )
+    assert "reading" in shown
+    assert " left" not in shown
+    assert "B/s" not in shown
+
+
+def test_a_sweep_shows_its_share_and_the_time_left() -> None:
+    command = [sys.executable, "-m", "dpsel", "evaluate"]
+    asked = ["--target", "y", "--k", "2,4", "--epsilon", "1", "--trials", "40", "--threads", "1"]
+    _, shown = on_a_terminal([str(BOUNDED), *asked, "--method", "dp-sis"], command=command)
+    lines = lines_of(shown)
+    assert any(re.match(r"evaluating [━╸╺]+ +\d+%", line) for line in lines), lines
+    assert "B/s" not in shown
+
+
+def test_every_pass_over_a_table_has_a_bar_of_its_own() -> None:
+    from tests.tables import Silent, plan_for
+
+    reporter = Silent()
+    run_select(str(CSV), plan_for(), reporter, charge_nothing)
+    assert reporter.sizes == [CSV.stat().st_size]
+    assert reporter.shares == sorted(reporter.shares)
+    assert reporter.shares[-1] == 1.0
