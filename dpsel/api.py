@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpsel.cluster.plan import plan_cluster
+from dpsel.cluster.selecting import run_select_on
 from dpsel.core.selection import Selection
 from dpsel.orders import select_order
 from dpsel.plan import make_plan
-from dpsel.run import run_select
 from dpsel.spending import carry_out, open_purse
 
 
@@ -40,6 +41,8 @@ def select(
     ledger: str | None = None,
     ledger_file: str | Path | None = None,
     run_id: str | None = None,
+    cluster: str | None = None,
+    workers: int | None = None,
 ) -> Selection:
     """Select the k features of a table that matter most for a target, with differential privacy.
 
@@ -84,12 +87,16 @@ def select(
         ledger_file: The file of the ledgers, if it is not in its usual place.
         run_id: The name of this run: under it the ledger returns the same release ever after, and
             charges it once. The table is then not looked at.
+        cluster: Where to read the table, if not here: `tcp://HOST:PORT` or `tls://HOST:PORT` of a
+            Dask scheduler, or `slurm`. The result is the same; see docs/cluster.md.
+        workers: For SLURM how many to start, else how many to wait for.
 
     Raises:
         UsageError: If an argument does not fit.
         InputError: If the table, the bounds or the ledger cannot be used.
         BudgetError: If the ledger has not enough left.
         OutputError: If the ledger cannot be written.
+        ClusterError: If the cluster cannot be reached, or is lost.
     """
     plan = make_plan(
         target=target,
@@ -114,11 +121,14 @@ def select(
         seed=seed,
         threads=threads,
     )
+    place = plan_cluster(cluster, workers)
     payer = _Warner()
     purse = open_purse(
         select_order(table, plan), payer, ledger=ledger, ledger_file=ledger_file, run_id=run_id
     )
-    return carry_out(lambda charge: run_select(table, plan, payer, charge), purse, payer).selection
+    return carry_out(
+        lambda charge: run_select_on(place, table, plan, payer, charge), purse, payer
+    ).selection
 
 
 class _Warner:

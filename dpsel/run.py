@@ -134,7 +134,12 @@ def score_table(
             neighbors=guarantee.neighbors,
             unit=guarantee.unit,
         )
-        total = cluster_total(work, files, cluster, reporter.progress, charge)
+
+        def begin() -> None:
+            charge()
+            reporter.size(table.file_bytes)
+
+        total = cluster_total(work, files, cluster, reporter.progress, begin)
         score.add(total.sums)
         provenance, label_seen = total.made, total.label_seen
     assumed = provenance is None and not guarantee.scope.end_to_end

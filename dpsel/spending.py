@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpsel.core.budget import Budget, cost_of
-from dpsel.core.errors import UsageError
+from dpsel.core.errors import DpselError, UsageError
 from dpsel.core.selection import Selection
 from dpsel.io.formats import OutputFormat
 from dpsel.io.ledger_place import (
@@ -175,6 +175,11 @@ def carry_out(
         selection = run(lambda: charged.append(_charge(purse, payer)))
     except _ReleasedMeanwhile as meanwhile:
         return _again(meanwhile.charge, purse, payer)
+    except DpselError as error:
+        if charged:
+            spent = f"{_words(purse.asked.cost)} was charged to the ledger '{purse.name}'"
+            error.args = (f"{error}; {spent} and stays charged",)
+        raise
     if len(charged) != 1 or not _states(selection, purse.asked):
         raise RuntimeError("a release must be charged once, with what its record states")
     record = selection_text(selection, OutputFormat.JSON)

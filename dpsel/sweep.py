@@ -30,7 +30,7 @@ from dpsel.core.scores.registry import find_score
 from dpsel.io.journal import Journal
 from dpsel.run import Reporter
 from dpsel.sweep_plan import SweepPlan
-from dpsel.workers import run_tasks
+from dpsel.workers import Workers, run_tasks
 
 Votes = dict[Scale, dict[int, IntArray]]
 
@@ -48,7 +48,7 @@ def run_sweep(
     plan: SweepPlan,
     journal: Journal,
     reporter: Reporter,
-    workers: int,
+    workers: Workers,
 ) -> SweepResult:
     """Run every cell that the journal does not have, and return all of them.
 
@@ -85,7 +85,7 @@ class _SetSweep:
         data: EvaluationData,
         plan: SweepPlan,
         journal: Journal,
-        workers: int,
+        workers: Workers,
         tick: Callable[[], None],
     ) -> None:
         self._data, self._plan, self._journal = data, plan, journal

@@ -1,4 +1,4 @@
-"""Work on all cores: in processes of their own, since most of it is Python."""
+"""Work on all cores, in processes of their own, since most of it is Python; or on a cluster."""
 
 import multiprocessing
 import os
@@ -10,12 +10,16 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from dpsel.cluster.running import Crew
 from dpsel.core.errors import DpselError
 from dpsel.core.lasso import quiet_solver
 from dpsel.io.journal import Journal
 
 State = TypeVar("State")
 Task = TypeVar("Task")
+
+Workers = int | Crew
+"""Who does the work: so many processes of this machine, or a cluster."""
 
 # What a worker runs, and on what; set once in each worker.
 _current: tuple[Callable[[Any, Any], Any], Any] | None = None
@@ -33,7 +37,7 @@ def run_tasks(
     tasks: Mapping[str, Task],
     journal: Journal,
     *,
-    workers: int,
+    workers: Workers,
     tick: Callable[[], None],
 ) -> None:
     """Put `work(state, task)` into the journal under each key that it does not have yet.
@@ -44,6 +48,11 @@ def run_tasks(
     new = {key: task for key, task in tasks.items() if key not in journal.found}
     for _ in range(len(tasks) - len(new)):
         tick()
+    if isinstance(workers, Crew):
+        for key, result in workers.run(work, state, new) if new else ():
+            journal.append(key, result)
+            tick()
+        return
     if workers == 1 or len(new) < 2:
         for key, task in new.items():
             journal.append(key, work(state, task))

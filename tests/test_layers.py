@@ -11,6 +11,7 @@ MIDDLE = {
     "dpsel.api",
     "dpsel.audit",
     "dpsel.baseline",
+    "dpsel.cluster",
     "dpsel.evaluate_plan",
     "dpsel.evaluating",
     "dpsel.in_memory",
@@ -41,6 +42,8 @@ ALLOWED_OUTSIDE = {
 }
 # What one file may import besides, inside the function that needs it.
 EXTRAS = {
+    "dpsel.cluster.door": {"dask", "dask_jobqueue", "distributed"},
+    "dpsel.cluster.slurm": {"dask_jobqueue"},
     "dpsel.core.lasso": {"sklearn", "threadpoolctl"},
     "dpsel.io.figures.style": {"matplotlib"},
 }

@@ -1,6 +1,7 @@
 """The command line: registers the commands, and turns whatever happens into an exit code.
 
-0 done, 1 an audit did not pass, 2 usage, 3 input, 4 budget, 5 output, 70 a bug, 130 interrupted.
+0 done, 1 an audit did not pass, 2 usage, 3 input, 4 budget, 5 output, 6 a cluster,
+70 a bug, 130 interrupted.
 """
 
 import errno
@@ -51,7 +52,7 @@ def _command_line(asked: str | None) -> Any:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
         epilog="Exit codes: 0 done, 1 an audit did not pass, 2 usage, 3 input, 4 budget, 5 output, "
-        "70 a bug, 130 interrupted.",
+        "6 a cluster, 70 a bug, 130 interrupted.",
     )
     for name in COMMANDS:
         if name == asked:

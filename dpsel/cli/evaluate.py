@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from dpsel.cli import cluster_options, options, preprocess_options
 from dpsel.cli import evaluate_options as own
-from dpsel.cli import options, preprocess_options
 from dpsel.cli.render import TerminalReporter
 from dpsel.core.choices import DEFAULT_CLIP, Scale
 from dpsel.core.errors import UsageError
@@ -38,6 +38,8 @@ def evaluate(
     separator: options.Separator = None,
     seed: own.SweepSeed = 0,
     threads: own.SweepThreads = None,
+    cluster: cluster_options.ClusterOption = None,
+    workers: cluster_options.ClusterWorkers = None,
     resume: own.Resume = False,
     output: own.ResultsPlace = None,
     results_format: own.ResultsFormatOption = None,
@@ -54,7 +56,10 @@ def evaluate(
     Holds the tables in memory.
 
     Example: dpsel evaluate data.parquet --target y --k 5 --epsilon 0.1:20:log12 --report r.html
+
+    On a cluster: dpsel evaluate data.parquet --target y --k 5 --cluster slurm --workers 20
     """
+    from dpsel.cluster.plan import plan_cluster
     from dpsel.evaluate_plan import make_evaluate_plan
     from dpsel.io.interrupts import take_interrupts_back
 
@@ -84,11 +89,12 @@ def evaluate(
         seed=seed,
         threads=threads,
     )
+    place = plan_cluster(cluster, workers)
     if output is None and report is None and not (sys.stdout is None or sys.stdout.isatty()):
         output = "-"
     written = _format(output, results_format)
     reporter = TerminalReporter(quiet=quiet, bar=not no_progress, work="evaluating")
-    _run(tables, plan, output, written, report, reporter, resume=resume, force=force)
+    _run(tables, plan, place, output, written, report, reporter, resume=resume, force=force)
 
 
 def _format(output: str | None, asked: ResultsFormat | None) -> ResultsFormat:
@@ -101,6 +107,7 @@ def _format(output: str | None, asked: ResultsFormat | None) -> ResultsFormat:
 def _run(
     tables: list[str],
     plan: Any,
+    cluster: Any,
     output: str | None,
     written: ResultsFormat,
     report: str | None,
@@ -111,6 +118,7 @@ def _run(
 ) -> None:
     """Sweep, and write what was asked for."""
     from dpsel.cli.render import show_results
+    from dpsel.cluster.client import chosen_workers
     from dpsel.evaluating import table_sets
     from dpsel.io.journal import Journal
     from dpsel.io.ledger_place import NAME_VARIABLE, ledger_from_environment
@@ -139,7 +147,8 @@ def _run(
     try:
         with reporter:
             sets = table_sets(tables, plan.tables, reporter)
-            found = run_sweep(sets, plan.sweep, journal, reporter, plan.tables.threads)
+            with chosen_workers(cluster, plan.tables.threads, reporter.note) as workers:
+                found = run_sweep(sets, plan.sweep, journal, reporter, workers)
             reporter.note("this is not private: nothing of it is for release")
             if ledger_from_environment() is not None:
                 reporter.note(f"{NAME_VARIABLE} is not charged: an evaluation releases nothing")

@@ -1,12 +1,14 @@
 """`dpsel reproduce`: the paper's experiments, each a command."""
 
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from dpsel.cli import cluster_options, options
 from dpsel.cli import evaluate_options as shared
-from dpsel.cli import options
 from dpsel.cli.render import TerminalReporter
 
 reproduce = typer.Typer(
@@ -48,6 +50,8 @@ def stability(
     repetitions: Repetitions = 1000,
     seed: shared.SweepSeed = 0,
     threads: shared.SweepThreads = None,
+    cluster: cluster_options.ClusterOption = None,
+    workers: cluster_options.ClusterWorkers = None,
     resume: shared.Resume = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -58,7 +62,8 @@ def stability(
 
     Example: dpsel reproduce stability --output results
     """
-    with _Run(output, 1, seed, threads, resume, force, quiet, no_progress) as setting:
+    common = _Common(output, seed, threads, cluster, workers, resume, force, quiet, no_progress)
+    with _Run(common, 1) as setting:
         from dpsel.reproduce.experiments import stability as run
 
         run(setting, repetitions)
@@ -71,6 +76,8 @@ def synthetic(
     beyond: Beyond = False,
     seed: shared.SweepSeed = 0,
     threads: shared.SweepThreads = None,
+    cluster: cluster_options.ClusterOption = None,
+    workers: cluster_options.ClusterWorkers = None,
     resume: shared.Resume = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -81,8 +88,8 @@ def synthetic(
 
     Example: dpsel reproduce synthetic --output results
     """
-    run_with = (output, trials, seed, threads, resume, force, quiet, no_progress, beyond)
-    with _Run(*run_with) as setting:
+    common = _Common(output, seed, threads, cluster, workers, resume, force, quiet, no_progress)
+    with _Run(common, trials, beyond=beyond) as setting:
         from dpsel.reproduce.experiments import synthetic as run
 
         run(setting)
@@ -97,6 +104,8 @@ def datasets(
     beyond: Beyond = False,
     seed: shared.SweepSeed = 0,
     threads: shared.SweepThreads = None,
+    cluster: cluster_options.ClusterOption = None,
+    workers: cluster_options.ClusterWorkers = None,
     resume: shared.Resume = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -109,8 +118,8 @@ def datasets(
 
     Example: dpsel reproduce datasets microarrays/ --output results
     """
-    run_with = (output, trials, seed, threads, resume, force, quiet, no_progress, beyond)
-    with _Run(*run_with) as setting:
+    common = _Common(output, seed, threads, cluster, workers, resume, force, quiet, no_progress)
+    with _Run(common, trials, beyond=beyond) as setting:
         from dpsel.reproduce.experiments import datasets as run
 
         run(setting, folder, target)
@@ -124,6 +133,8 @@ def order_statistics(
     trials: Trials = 1000,
     seed: shared.SweepSeed = 0,
     threads: shared.SweepThreads = None,
+    cluster: cluster_options.ClusterOption = None,
+    workers: cluster_options.ClusterWorkers = None,
     resume: shared.Resume = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -136,7 +147,8 @@ def order_statistics(
 
     Example: dpsel reproduce order-statistics microarrays/golub.parquet --output results
     """
-    with _Run(output, trials, seed, threads, resume, force, quiet, no_progress) as setting:
+    common = _Common(output, seed, threads, cluster, workers, resume, force, quiet, no_progress)
+    with _Run(common, trials) as setting:
         from dpsel.reproduce.experiments import order_statistics as run
 
         run(setting, table, target)
@@ -149,6 +161,8 @@ def everything(
     output: Folder = _RESULTS,
     seed: shared.SweepSeed = 0,
     threads: shared.SweepThreads = None,
+    cluster: cluster_options.ClusterOption = None,
+    workers: cluster_options.ClusterWorkers = None,
     resume: shared.Resume = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -163,33 +177,35 @@ def everything(
     """
     from dpsel.reproduce import experiments
 
-    common = (seed, threads, resume, force, quiet, no_progress)
-    with _Run(output, 1, *common) as setting:
-        experiments.stability(setting, 1000)
-    with _Run(output, 100, *common, True) as setting:
+    common = _Common(output, seed, threads, cluster, workers, resume, force, quiet, no_progress)
+    with _Run(common, 100, beyond=True) as setting:
+        experiments.stability(replace(setting, trials=1, beyond=False), 1000)
         experiments.synthetic(setting)
-    with _Run(output, 100, *common, True) as setting:
         results = experiments.datasets(setting, folder, target)
-    widest = results.sort("d", descending=True)["dataset"][0]
-    with _Run(output, 1000, *common) as setting:
-        experiments.order_statistics(setting, str(Path(folder) / f"{widest}.parquet"), target)
+        widest = results.sort("d", descending=True)["dataset"][0]
+        thorough = replace(setting, trials=1000, beyond=False)
+        experiments.order_statistics(thorough, str(Path(folder) / f"{widest}.parquet"), target)
+
+
+class _Common(NamedTuple):
+    """The options that all experiments have."""
+
+    output: Path
+    seed: int
+    threads: int | None
+    cluster: str | None
+    workers: int | None
+    resume: bool
+    force: bool
+    quiet: bool
+    no_progress: bool
 
 
 class _Run:
-    """One experiment on the terminal: its settings, its bar, and where it wrote."""
+    """Experiments on the terminal: their settings, their bar, and where they wrote."""
 
-    def __init__(
-        self,
-        output: Path,
-        trials: int,
-        seed: int,
-        threads: int | None,
-        resume: bool,
-        force: bool,
-        quiet: bool,
-        no_progress: bool,
-        beyond: bool = False,
-    ) -> None:
+    def __init__(self, common: _Common, trials: int, *, beyond: bool = False) -> None:
+        from dpsel.cluster.plan import plan_cluster
         from dpsel.core.checks import check_at_least
         from dpsel.io.figures.style import load_matplotlib
         from dpsel.io.interrupts import take_interrupts_back
@@ -198,24 +214,38 @@ class _Run:
         from dpsel.reproduce.folder import ResultsFolder
 
         take_interrupts_back()
-        check_at_least(0, seed, "seed")
+        check_at_least(0, common.seed, "seed")
+        self._cluster = plan_cluster(common.cluster, common.workers)
         load_matplotlib()
-        self._output = output
-        self._reporter = TerminalReporter(quiet=quiet, bar=not no_progress, work="running")
+        self._output = common.output
+        self._reporter = TerminalReporter(
+            quiet=common.quiet, bar=not common.no_progress, work="running"
+        )
+        threads = plan_threads(common.threads)
         self._setting = Setting(
-            folder=ResultsFolder(output, resume=resume, force=force),
+            folder=ResultsFolder(common.output, resume=common.resume, force=common.force),
             reporter=self._reporter,
             trials=trials,
-            seed=seed,
-            workers=plan_threads(threads),
+            seed=common.seed,
+            threads=threads,
+            workers=threads,
             beyond=beyond,
         )
+        self._entered = ExitStack()
 
     def __enter__(self) -> Any:
-        self._reporter.__enter__()
-        return self._setting
+        from dpsel.cluster.client import chosen_workers
+
+        with ExitStack() as stack:
+            stack.enter_context(self._reporter)
+            setting = self._setting
+            workers = stack.enter_context(
+                chosen_workers(self._cluster, setting.threads, self._reporter.note)
+            )
+            self._entered = stack.pop_all()
+        return replace(setting, workers=workers)
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if kind is None:
             self._reporter.note(f"results and figures are in {self._output}")
-        self._reporter.__exit__(kind, error, trace)
+        self._entered.__exit__(kind, error, trace)

@@ -1,6 +1,6 @@
 """`dpsel select`."""
 
-from dpsel.cli import ledger_options, options
+from dpsel.cli import cluster_options, ledger_options, options
 from dpsel.cli.releasing import print_cost, release
 from dpsel.cli.render import TerminalReporter
 from dpsel.core.privacy import Neighbors
@@ -34,6 +34,8 @@ def select(
     input_format: options.InputFormatOption = None,
     separator: options.Separator = None,
     threads: options.Threads = None,
+    cluster: cluster_options.ClusterOption = None,
+    workers: cluster_options.ClusterWorkers = None,
     output: options.OutputPlace = "-",
     output_format: options.OutputFormatOption = OutputFormat.JSON,
     force: options.Force = False,
@@ -47,11 +49,15 @@ def select(
     and the guarantee. All else goes to stderr, which is for the data's holder.
 
     Example: dpsel select data.parquet --target y --k 5 --epsilon 2
+
+    On a cluster: dpsel select 'data/*.parquet' --target y --k 5 --epsilon 2 --cluster
+    tls://head:8786
     """
+    from dpsel.cluster.plan import plan_cluster
+    from dpsel.cluster.selecting import run_select_on
     from dpsel.io.interrupts import take_interrupts_back
     from dpsel.orders import select_order
     from dpsel.plan import make_plan
-    from dpsel.run import run_select
 
     take_interrupts_back()
     plan = make_plan(
@@ -77,6 +83,7 @@ def select(
         seed=seed,
         threads=threads,
     )
+    place = plan_cluster(cluster, workers)
     order = select_order(table, plan)
     if dry_run:
         print_cost(order, ledger=ledger, ledger_file=ledger_file, run_id=run_id, quiet=quiet)
@@ -85,7 +92,7 @@ def select(
     if seed is not None:
         reporter.note("--seed is for tests: this selection is not private")
     release(
-        lambda charge: run_select(table, plan, reporter, charge),
+        lambda charge: run_select_on(place, table, plan, reporter, charge),
         order,
         reporter,
         table=table,

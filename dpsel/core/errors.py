@@ -33,3 +33,9 @@ class OutputError(DpselError):
     """The result cannot be written where it was asked for."""
 
     exit_code = 5
+
+
+class ClusterError(DpselError):
+    """A cluster cannot be reached, or was lost, or its workers cannot do the work."""
+
+    exit_code = 6

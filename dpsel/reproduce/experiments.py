@@ -30,6 +30,7 @@ from dpsel.reproduce.synthetic import run_synthetic
 from dpsel.run import Reporter
 from dpsel.sweep import SweepResult, run_sweep
 from dpsel.sweep_plan import SweepPlan
+from dpsel.workers import Workers
 
 _ORDER_METHODS = ("dp-sis", "dot/margin-lipschitz")
 _FEWER = 20
@@ -46,7 +47,8 @@ class Setting:
     reporter: Reporter
     trials: int
     seed: int
-    workers: int
+    threads: int
+    workers: Workers
     beyond: bool
     """Whether to run what goes beyond the paper."""
 
@@ -192,7 +194,7 @@ def label_tables(
         bounds=uniform_bounds(UNIT_INTERVAL),
         input_format=None,
         separator=None,
-        threads=setting.workers,
+        threads=setting.threads,
     )
     return table_sets(places, plan, setting.reporter)
 

@@ -10,7 +10,7 @@ from dpsel.core.evaluation.stability import EXPERIMENTS, METHODS, SIS, stability
 from dpsel.core.lasso import quiet_solver
 from dpsel.io.journal import Journal
 from dpsel.run import Reporter
-from dpsel.workers import run_tasks
+from dpsel.workers import Workers, run_tasks
 
 _REPETITIONS_AT_ONCE = 25
 
@@ -27,7 +27,7 @@ class StabilityRow:
 
 
 def run_stability(
-    repetitions: int, seed: int, journal: Journal, reporter: Reporter, workers: int
+    repetitions: int, seed: int, journal: Journal, reporter: Reporter, workers: Workers
 ) -> list[StabilityRow]:
     """Run both experiments."""
     starts = range(0, repetitions, _REPETITIONS_AT_ONCE)

@@ -16,7 +16,7 @@ from dpsel.io.journal import Journal
 from dpsel.run import Reporter
 from dpsel.sweep import run_sweep
 from dpsel.sweep_plan import SweepPlan
-from dpsel.workers import run_tasks
+from dpsel.workers import Workers, run_tasks
 
 ROWS, FEATURES = 100, 2000
 NAME = "synthetic"
@@ -53,7 +53,7 @@ def synthetic_trial(plan: SweepPlan, trial: int) -> list[dict[str, Any]]:
 
 
 def run_synthetic(
-    plan: SweepPlan, journal: Journal, reporter: Reporter, workers: int
+    plan: SweepPlan, journal: Journal, reporter: Reporter, workers: Workers
 ) -> list[dict[str, Any]]:
     """Run all trials, and return one row a cell."""
     tasks = {f"trial {trial}": trial for trial in range(plan.trials)}

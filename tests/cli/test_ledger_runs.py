@@ -121,6 +121,7 @@ def test_what_fails_because_of_a_row_stays_charged(place: Path, dpsel: Dpsel) ->
     note, error, rest = result.err.split("\n")
     assert note.startswith("note: charged epsilon 2")
     assert error.startswith("error: quote.csv: a quote is not closed")
+    assert error.endswith("; epsilon 2 was charged to the ledger 'patients' and stays charged")
     assert rest == ""
     assert rows(place) == [("2", None)]
 

@@ -1,0 +1,164 @@
+"""Workers as jobs of SLURM, started for one run and cancelled at its end."""
+
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dpsel.cluster.credentials import configured_credentials, new_credentials
+from dpsel.cluster.door import dask_config, load_jobqueue
+from dpsel.core.errors import ClusterError
+from dpsel.io.streams import reason
+
+_CORES = 1
+_MEMORY = "4GiB"
+_NOWHERE = "127.0.0.1:0"
+# Found by mktemp on the worker's machine: nobody else can read it, and it goes with the job.
+_SPILL = "DPSEL_SPILL"
+
+
+@dataclass
+class Started:
+    """A scheduler in this process, and jobs that connect to it."""
+
+    address: str
+    security: Any
+    refusals: list[str] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Say that SLURM refused a job, if it did."""
+        if self.refusals:
+            raise ClusterError(f"slurm: sbatch refused the job: {self.refusals[0]}")
+
+
+@contextmanager
+def slurm_cluster(workers: int) -> Iterator[Started]:
+    """Ask SLURM for workers, as `jobqueue.slurm` in Dask's configuration says.
+
+    Connections are encrypted, no dashboard is offered, and spill folders are closed to others.
+    """
+    jobqueue, config = load_jobqueue(), dask_config()
+    for command in ("sbatch", "scancel"):
+        if shutil.which(command) is None:
+            raise ClusterError(f"slurm: {command} is not on the PATH; run it where jobs are sent")
+    with ExitStack() as stack:
+        security = configured_credentials("client", "scheduler", "worker")
+        if security is None:
+            place = _setting("shared-temp-directory")
+            security = new_credentials(stack.enter_context(_shared_folder(place)))
+        # What the scheduler and its jobs' scripts need on this machine.
+        own = stack.enter_context(tempfile.TemporaryDirectory(prefix="dpsel-"))
+        settings: dict[str, Any] = {"temporary-directory": own}
+        if not _wants_dashboard():
+            settings["distributed.scheduler.http.routes"] = []
+        stack.enter_context(config.set(settings))
+        refusals: list[str] = []
+        cluster = _start(jobqueue, security, refusals)
+        stack.callback(_stop, cluster)
+        cluster.scale(workers)
+        yield Started(cluster.scheduler_address, security, refusals)
+
+
+def _start(jobqueue: Any, security: Any, refusals: list[str]) -> Any:
+    """Start a scheduler that can send jobs."""
+    options = dict(_setting("scheduler-options") or {})
+    if not _wants_dashboard():
+        options |= {"dashboard": False, "dashboard_address": _NOWHERE}
+    logs = [] if _setting("log-directory") else ["--output=/dev/null", "--error=/dev/null"]
+    try:
+        return jobqueue.SLURMCluster(
+            job_cls=_noting_job(refusals),
+            cores=_setting("cores") or _CORES,
+            memory=_setting("memory") or _MEMORY,
+            processes=_setting("processes") or 1,
+            security=security,
+            protocol="tls://",
+            silence_logs=False,
+            scheduler_options=options,
+            local_directory=f'"${_SPILL}"',
+            job_script_prologue=[
+                *(_setting("job-script-prologue") or []),
+                *_prologue(_setting("local-directory") or "${TMPDIR:-/tmp}"),
+            ],
+            worker_extra_args=[
+                *(_setting("worker-extra-args") or []),
+                *("--no-dashboard", "--dashboard-address", _NOWHERE),
+            ],
+            job_extra_directives=[*(_setting("job-extra-directives") or []), *logs],
+        )
+    except (ValueError, TypeError, OSError, RuntimeError) as error:
+        raise ClusterError(f"slurm: the scheduler cannot be started: {_one_line(error)}") from None
+
+
+def _setting(name: str) -> Any:
+    """Return one of Dask's settings for SLURM, however its name is spelt there."""
+    return dask_config().get(f"jobqueue.slurm.{name}", None)
+
+
+def _prologue(base: str) -> list[str]:
+    """Return the lines of a job before its worker: a spill folder that is closed and goes away."""
+    return [
+        "umask 077",
+        f'{_SPILL}=$(mktemp -d "{base}/dpsel-spill-XXXXXXXX") || exit 1',
+        f"trap 'rm -rf \"${_SPILL}\"' EXIT",
+        "export DASK_DISTRIBUTED__WORKER__HTTP__ROUTES='[]'",
+    ]
+
+
+def _wants_dashboard() -> bool:
+    """Return whether the configuration asks for a dashboard."""
+    return bool({"dashboard", "dashboard_address"} & set(_setting("scheduler-options") or {}))
+
+
+@contextmanager
+def _shared_folder(place: str | None) -> Iterator[Path]:
+    """Make a folder that the workers' machines see and other users do not; remove it after."""
+    try:
+        base = Path.home() if place is None else Path(place).expanduser()
+        folder = tempfile.TemporaryDirectory(prefix=".dpsel-cluster-", dir=base)
+    except (OSError, RuntimeError) as error:
+        why = reason(error) if isinstance(error, OSError) else "no home"
+        raise ClusterError(
+            f"slurm: no folder for certificates: {why}; "
+            "set jobqueue.slurm.shared-temp-directory in Dask's configuration"
+        ) from None
+    with folder as made:
+        if shlex.quote(made) != made:
+            raise ClusterError(
+                "slurm: the folder for certificates has a name that a shell would misread; "
+                "set jobqueue.slurm.shared-temp-directory in Dask's configuration"
+            )
+        yield Path(made)
+
+
+def _noting_job(refusals: list[str]) -> Any:
+    """Return SLURM's kind of job, which notes why it was refused: Dask only logs that."""
+    from dask_jobqueue.slurm import SLURMJob
+
+    kind: Any = SLURMJob
+
+    class NotingJob(kind):  # type: ignore[misc]
+        async def start(self) -> None:
+            try:
+                await super().start()
+            except Exception as error:
+                refusals.append(_one_line(error))
+                raise
+
+    return NotingJob
+
+
+def _one_line(error: Exception) -> str:
+    """Return the last line that a command or a library has to say."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__
+
+
+def _stop(cluster: Any) -> None:
+    """Cancel the jobs and close the scheduler."""
+    with suppress(Exception):
+        cluster.close(timeout=30)

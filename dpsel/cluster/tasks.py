@@ -1,0 +1,82 @@
+"""What a worker of a cluster runs. It imports neither mechanisms nor randomness."""
+
+import pickle
+import threading
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from dpsel import __version__
+from dpsel.core.errors import ClusterError, DpselError
+
+_entering = threading.Lock()
+# Entered once, for as long as the worker lives.
+_forever: list[Any] = []
+
+
+class TaskError(DpselError):
+    """A bug that a worker met. Its own message stays there, since it may quote a cell."""
+
+    exit_code = 70
+
+
+def unpacked(packed: bytes) -> Any:
+    """Return what all tasks share.
+
+    A task of its own, and not data that were scattered: if the worker that has it dies, it is done
+    again elsewhere.
+    """
+    return pickle.loads(packed)
+
+
+def do_task(packed: bytes, *, version: str, state: Any, work: Callable[[Any, Any], Any]) -> Any:
+    """Return `work(state, task)`; LASSOs run side by side without a word."""
+
+    def done() -> Any:
+        _quiet_solver()
+        return work(state, pickle.loads(packed))
+
+    return guarded(version, done)
+
+
+def share_total(packed: bytes, *, version: str, state: Any) -> Any:
+    """Return the sums of one share of a table: see `dpsel.shares.score_share`."""
+    from dpsel.shares import score_share
+
+    return guarded(version, lambda: score_share(state, pickle.loads(packed)))
+
+
+def added_totals(totals: list[Any], *, version: str, state: Any) -> Any:
+    """Return the sum of some totals."""
+    from dpsel.shares import merge_totals
+
+    return guarded(version, lambda: merge_totals(state, totals))
+
+
+def guarded(version: str, work: Callable[[], Any]) -> Any:
+    """Work, and let nothing out of this worker that may quote a cell: Dask logs exceptions."""
+    if version != __version__:
+        raise ClusterError(f"a worker has dpsel {__version__}, and this is dpsel {version}")
+    try:
+        return work()
+    except DpselError:
+        raise
+    except MemoryError:
+        raise ClusterError("a worker had not enough memory") from None
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{type(error).__name__}, {last.name} in line {last.lineno}, on a worker"
+        raise TaskError(f"this is a bug in dpsel ({place}); nothing was released") from None
+
+
+def _quiet_solver() -> None:
+    """Prepare this process once, as `dpsel.workers` prepares its own."""
+    with _entering:
+        if _forever:
+            return
+        from dpsel.core.lasso import quiet_solver
+
+        _forever.append(quiet_solver())
+        with suppress(DpselError):
+            _forever[-1].__enter__()
