@@ -12,7 +12,7 @@ ClusterOption = Annotated[
         "--cluster",
         metavar="WHERE",
         help="Work on a Dask cluster: the tcp://HOST:PORT or tls://HOST:PORT of its scheduler, or "
-        "slurm. Needs 'dpsel[dask]'.",
+        "slurm. Needs the extra dask.",
         rich_help_panel=PANEL,
         show_default="this machine",
     ),
