@@ -1,0 +1,69 @@
+"""Whole processes, one after the other: their wall-clock time and largest resident memory."""
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Medians over all runs of a command."""
+
+    seconds: float
+    megabytes: float
+
+
+def installed(folder: Path, *peers: str) -> Path:
+    """Return the Python of a new environment with this package, compiled, and its peers."""
+    place = folder / "environment"
+    python = place / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+        # A copy: building it must not write into the sources.
+        sources = folder / "sources"
+        shutil.copytree(ROOT, sources, ignore=shutil.ignore_patterns(".*"), dirs_exist_ok=True)
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--compile"]
+        subprocess.run([*pip, str(sources), *peers], check=True)
+    return python
+
+
+def run_once(command: Sequence[str]) -> Measured:
+    """Run a command, and return what it took; what it prints is thrown away."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"exit code {process.returncode}: {' '.join(command)}")
+    return Measured(seconds, usage.ru_maxrss / 1e3)
+
+
+def compared(commands: Mapping[str, Sequence[str]], runs: int) -> dict[str, Measured]:
+    """Return the medians of all commands, run in turn, after one run each that does not count."""
+    found: dict[str, list[Measured]] = {name: [] for name in commands}
+    for number in range(runs + 1):
+        for name, command in commands.items():
+            measured = run_once(command)
+            if number:
+                found[name].append(measured)
+    return {
+        name: Measured(
+            statistics.median(run.seconds for run in all_runs),
+            statistics.median(run.megabytes for run in all_runs),
+        )
+        for name, all_runs in found.items()
+    }
