@@ -84,18 +84,17 @@ def is_unit(lower: FloatArray, upper: FloatArray) -> bool:
     return bool((lower == -1.0).all() and (upper == 1.0).all())
 
 
-def unit_integers(values: RealArray) -> FloatArray:
-    """Return what `bounded_integers` does for bounds of -1 and 1, but NaN for a missing value.
+def unit_integers(values: RealArray, out: NumberArray) -> None:
+    """Write what `bounded_integers` returns for bounds of -1 and 1, but NaN for a missing value.
 
-    In the precision of the values: whole numbers within 2^16, and their halves, are exact in single
-    precision too, and to multiply by a power of 2 is.
+    `out` has the type of the values: whole numbers within 2^16, and their halves, are exact in
+    single precision too, and so is multiplying by a power of 2.
 
     Privacy:
         Domain: any floats; each value is treated alone.
         Guarantee: none; the result is private input for a score.
-        Tested by: tests/core/test_bounds.py
+        Tested by: tests/core/test_products.py
     """
-    bounded: NumberArray = np.clip(values, -1.0, 1.0)
-    bounded *= ONE
-    np.rint(bounded, out=bounded)
-    return bounded.astype(np.float64, copy=False)
+    np.clip(values, -1.0, 1.0, out=out)
+    np.multiply(out, ONE, out=out)
+    np.rint(out, out=out)

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsel.core.arrays import FloatArray, RealArray
-from dpsel.core.bounds import ONE, bounded_integers, is_unit, unit_integers
+from dpsel.core.bounds import ONE, Interval, bounded_integers, is_unit, unit_integers
 from dpsel.core.scores import products
 from dpsel.core.scores.products import exact_products
+from dpsel.core.scores.targets import BoundedTarget
 
 ANY_SINGLE = st.floats(width=32, allow_nan=True, allow_infinity=True, allow_subnormal=True)
 
@@ -58,8 +59,8 @@ def test_the_quick_way_for_unit_bounds_is_the_same_as_the_way_for_all(kind: type
     X = table(1000, 30, 2, kind)
     one = np.ones(30)
     slow = bounded_integers(X, -one, one)
-    quick = unit_integers(X)
-    assert quick.dtype == np.float64
+    quick = np.empty_like(X)
+    unit_integers(X, quick)
     assert np.array_equal(np.isnan(quick), np.isnan(X))
     assert np.array_equal(np.nan_to_num(quick), slow)
 
@@ -67,9 +68,10 @@ def test_the_quick_way_for_unit_bounds_is_the_same_as_the_way_for_all(kind: type
 @given(st.lists(ANY_SINGLE, min_size=1, max_size=20))
 def test_single_precision_gives_the_integers_of_double(values: list[float]) -> None:
     single = np.array(values, dtype=np.float32)
-    assert np.array_equal(
-        unit_integers(single), unit_integers(single.astype(np.float64)), equal_nan=True
-    )
+    double = single.astype(np.float64)
+    unit_integers(single, single)
+    unit_integers(double, double)
+    assert np.array_equal(single, double, equal_nan=True)
 
 
 def test_bounds_are_unit_ones_only_if_all_are() -> None:
@@ -84,3 +86,12 @@ def test_a_table_without_rows_or_features_has_sums_too() -> None:
     assert exact_products(np.ones((1, 0)), np.ones((0, 2)), -one, one).tolist() == [[0, 0]]
     none = np.ones(0)
     assert exact_products(np.ones((1, 3)), np.ones((3, 0)), -none, none).shape == (1, 0)
+
+
+def test_blocks_of_the_same_rows_share_the_target_s_integers() -> None:
+    target = BoundedTarget(Interval(0.0, 2.0))
+    first, second = np.array([0.0, 1.0, np.nan, 9.0]), np.array([2.0, 1.5, 1.0, 0.5])
+    for y in (first, second, first.copy(), second):
+        expected = bounded_integers(y, np.array(0.0), np.array(2.0))
+        assert target(y).tolist() == expected.tolist()
+        assert target(y) is target(y)

@@ -6,11 +6,12 @@ import numpy as np
 
 from dpsel.core.arrays import IntArray
 from dpsel.core.blocks import Block
-from dpsel.core.bounds import ONE, Bounds, bounded_integers
+from dpsel.core.bounds import ONE, Bounds
 from dpsel.core.errors import InputError
 from dpsel.core.privacy import MOST_ROWS, Neighbors, Unit
 from dpsel.core.scores.base import Outside, Scores
 from dpsel.core.scores.products import exact_products
+from dpsel.core.scores.targets import BoundedTarget
 
 _ROWS_LOOKED_AT = 1 << 12
 
@@ -56,6 +57,7 @@ class CovarianceScore:
     def __init__(self, bounds: Bounds, neighbors: Neighbors, unit: Unit) -> None:
         """Score features and target within public `bounds`; both relations cost the same."""
         self._bounds = bounds
+        self._target = BoundedTarget(bounds.target)
         self._sensitivity = 4 * ONE * ONE * unit.rows
         self._sums = np.zeros((2, len(bounds.lower)), dtype=np.int64)
         self._target_sum = 0
@@ -67,8 +69,7 @@ class CovarianceScore:
         rows, columns = block.X.shape
         features = slice(block.first_feature, block.first_feature + columns)
         lower, upper = self._bounds.lower[features], self._bounds.upper[features]
-        target = self._bounds.target
-        y = bounded_integers(block.y, np.array(target.lower), np.array(target.upper))
+        y = self._target(block.y)
         sums = exact_products(np.stack([np.ones(rows), y]), block.X, lower, upper)
         outside = Outside.among(block.X[:_ROWS_LOOKED_AT], lower, upper)
         target_sum = int(y.astype(np.int64).sum())

@@ -6,11 +6,12 @@ import numpy as np
 
 from dpsel.core.arrays import IntArray
 from dpsel.core.blocks import Block
-from dpsel.core.bounds import ONE, Bounds, bounded_integers
+from dpsel.core.bounds import ONE, Bounds
 from dpsel.core.errors import InputError
 from dpsel.core.privacy import MOST_ROWS, Neighbors, Unit
 from dpsel.core.scores.base import Outside, Scores
 from dpsel.core.scores.products import exact_products
+from dpsel.core.scores.targets import BoundedTarget
 
 _ROWS_LOOKED_AT = 1 << 12
 
@@ -39,6 +40,7 @@ class DotScore:
     def __init__(self, bounds: Bounds, neighbors: Neighbors, unit: Unit) -> None:
         """Score features and target within public `bounds`."""
         self._bounds = bounds
+        self._target = BoundedTarget(bounds.target)
         self._sensitivity = ONE * ONE * unit.rows * (2 if neighbors is Neighbors.REPLACE_ONE else 1)
         self._sums = np.zeros(len(bounds.lower), dtype=np.int64)
         self._rows = 0
@@ -49,8 +51,7 @@ class DotScore:
         rows, columns = block.X.shape
         features = slice(block.first_feature, block.first_feature + columns)
         lower, upper = self._bounds.lower[features], self._bounds.upper[features]
-        target = self._bounds.target
-        y = bounded_integers(block.y, np.array(target.lower), np.array(target.upper))
+        y = self._target(block.y)
         sums = exact_products(y[np.newaxis], block.X, lower, upper)[0]
         outside = Outside.among(block.X[:_ROWS_LOOKED_AT], lower, upper)
         return DotPart(block.first_feature, rows, sums, outside)
