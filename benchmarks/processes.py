@@ -1,7 +1,6 @@
 """Whole processes, one after the other: their wall-clock time and largest resident memory."""
 
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -22,16 +21,15 @@ class Measured:
 
 
 def installed(folder: Path, *peers: str) -> Path:
-    """Return the Python of a new environment with this package, compiled, and its peers."""
+    """Return the Python of an environment with this package as it is now, and its peers."""
     place = folder / "environment"
     python = place / "bin" / "python"
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--compile"]
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
-        # A copy: building it must not write into the sources.
-        sources = folder / "sources"
-        shutil.copytree(ROOT, sources, ignore=shutil.ignore_patterns(".*"), dirs_exist_ok=True)
-        pip = [str(python), "-m", "pip", "install", "--quiet", "--compile"]
-        subprocess.run([*pip, str(sources), *peers], check=True)
+        subprocess.run([*pip, str(ROOT), *peers], check=True)
+    # Once more, if an earlier run left it: the peers stay, this package may have changed.
+    subprocess.run([*pip, "--force-reinstall", "--no-deps", str(ROOT)], check=True)
     return python
 
 

@@ -1,8 +1,42 @@
 """Pieces of a table: some rows of some neighboring features, with the target of those rows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from dpsel.core.arrays import FloatArray, RealArray
+import numpy as np
+
+from dpsel.core.arrays import BoolArray, FloatArray, NumberArray, RealArray
+
+
+class Columns:
+    """Columns of one type that lie apart in memory, cut like a matrix: a copy for less work."""
+
+    def __init__(self, columns: Sequence[RealArray]) -> None:
+        """Take one column or more, as they are."""
+        self._columns = columns
+        self.dtype = columns[0].dtype
+        self.shape = len(columns[0]), len(columns)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self.shape[0]
+
+    def rows(self, which: slice | BoolArray) -> "Columns":
+        """Return some rows of all columns."""
+        return Columns([column[which] for column in self._columns])
+
+    def cells(self, rows: slice, columns: slice) -> RealArray:
+        """Return some rows of one column or more as a matrix; of a single one without a copy."""
+        chosen = [column[rows] for column in self._columns[columns]]
+        if len(chosen) == 1:
+            return chosen[0][:, np.newaxis]
+        stacked: NumberArray = np.stack(chosen).T
+        return stacked
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NumberArray:
+        """Return all cells as one matrix."""
+        return np.asarray(self.cells(slice(None), slice(None)), dtype=dtype)
 
 
 @dataclass(frozen=True)
@@ -16,5 +50,15 @@ class Block:
     """
 
     first_feature: int
-    X: RealArray = field(repr=False)
+    X: RealArray | Columns = field(repr=False)
     y: FloatArray = field(repr=False)
+
+
+def rows_of(X: RealArray | Columns, which: slice | BoolArray) -> RealArray | Columns:
+    """Return some rows of a block's features."""
+    return X.rows(which) if isinstance(X, Columns) else X[which]
+
+
+def cells_of(X: RealArray | Columns, rows: slice, columns: slice) -> RealArray:
+    """Return some rows of some of a block's features, as a matrix."""
+    return X.cells(rows, columns) if isinstance(X, Columns) else X[rows, columns]

@@ -9,7 +9,7 @@ import pyarrow.ipc
 
 from dpsel.core.arrays import BoolArray
 from dpsel.core.blocks import Block
-from dpsel.io.arrow_values import kind_of, number_matrix, sound
+from dpsel.io.arrow_values import kind_of, number_columns, sound
 from dpsel.io.border import reading
 from dpsel.io.columns import Column, Layout
 from dpsel.io.formats import KINDS, InputFormat
@@ -116,7 +116,7 @@ class ArrowFileTable:
 
             def read(first: int = first, some: list[int] = some) -> Block:
                 with reading(self.label, _KIND):
-                    return rows.block(first, number_matrix(self._read(number, some)))
+                    return rows.block(first, number_columns(self._read(number, some)))
 
             yield Piece(read, done)
 
@@ -142,7 +142,7 @@ class ArrowFileTable:
                 ) -> Block:
                     with reading(self.label, _KIND):
                         these = Rows(rows.target(marks[0][cut]), mask)
-                        return these.block(place, number_matrix([column[cut]]))
+                        return these.block(place, number_columns([column[cut]]))
 
                 yield Piece(read, done)
 
@@ -186,6 +186,6 @@ def _column_pieces(
         ]
 
         def read(first: int = first, some: list[Any] = some) -> Block:
-            return these.block(first, number_matrix(some))
+            return these.block(first, number_columns(some))
 
         yield Piece(read, 0.0)

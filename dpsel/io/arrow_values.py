@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from dpsel.core.arrays import FloatArray, NumberArray, RealArray
+from dpsel.core.blocks import Columns
 from dpsel.io.columns import Kind
 from dpsel.io.words import TRUTH_WORDS
 
@@ -63,16 +64,13 @@ def sound(column: Any) -> Any:
     return column
 
 
-def number_matrix(columns: Sequence[Any]) -> RealArray:
-    """Return numeric Arrow columns as one matrix, a column each; of single precision if all are."""
-    rows = len(columns[0]) if columns else 0
-    single = all(column.type == pa.float32() for column in columns)
-    matrix: NumberArray = np.empty(
-        (rows, len(columns)), dtype=np.float32 if single else np.float64, order="F"
-    )
-    for place, column in enumerate(columns):
-        matrix[:, place] = _raw_numbers(column)
-    return matrix
+def number_columns(columns: Sequence[Any]) -> RealArray | Columns:
+    """Return numeric Arrow columns as floats, in single precision if all are."""
+    if not columns:
+        return np.empty((0, 0))
+    if all(column.type == pa.float32() for column in columns):
+        return Columns([_raw_numbers(column) for column in columns])
+    return Columns([numbers(column) for column in columns])
 
 
 def numbers(column: Any) -> FloatArray:
@@ -91,7 +89,9 @@ def _raw_numbers(column: Any) -> NumberArray:
     elif not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         column = column.cast(pa.float64(), safe=False)
     if isinstance(column, pa.ChunkedArray):
-        return np.asarray(column.to_numpy())
+        if column.num_chunks != 1:
+            return np.asarray(column.to_numpy())
+        column = column.chunk(0)  # Which, unlike the whole, need not be copied.
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 

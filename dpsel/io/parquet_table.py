@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from dpsel.core.arrays import BoolArray
 from dpsel.core.blocks import Block
 from dpsel.io.arrow_table import columns_of
-from dpsel.io.arrow_values import number_matrix
+from dpsel.io.arrow_values import number_columns
 from dpsel.io.border import reading
 from dpsel.io.columns import Column, Kind, Layout
 from dpsel.io.formats import KINDS, InputFormat
@@ -84,7 +84,7 @@ class ParquetTable:
             def read(first: int = first, some: list[int] = some) -> Block:
                 with reading(self.label, _KIND):
                     table = self._file().read_row_group(group, self._names(some), use_threads=False)
-                    return these.block(first, number_matrix(self._select(table, some)))
+                    return these.block(first, number_columns(self._select(table, some)))
 
             yield Piece(read, done)
 
@@ -108,7 +108,7 @@ class ParquetTable:
                 ) -> Block:
                     with reading(self.label, _KIND):
                         these = Rows(rows.target(found[0]), mask)
-                        return these.block(first, number_matrix(found[1:]))
+                        return these.block(first, number_columns(found[1:]))
 
                 yield Piece(read, done)
 
@@ -118,7 +118,7 @@ class ParquetTable:
         wanted = [layout.target, *layout.features]
         for found in self._batches(group, wanted, at_once):
             these = Rows(rows.target(found[0]), None)
-            block = these.block(0, number_matrix(found[1:]))
+            block = these.block(0, number_columns(found[1:]))
             done = self._done(group, 1.0)
             yield Piece(lambda block=block: block, done)  # type: ignore[misc]
 

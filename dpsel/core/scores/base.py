@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, NumberArray, RealArray
-from dpsel.core.blocks import Block
+from dpsel.core.blocks import Block, Columns
 from dpsel.core.errors import UsageError
 
 
@@ -46,9 +46,10 @@ class Outside:
     outside: int = 0
 
     @staticmethod
-    def among(X: RealArray, lower: FloatArray, upper: FloatArray) -> "Outside":
+    def among(X: RealArray | Columns, lower: FloatArray, upper: FloatArray) -> "Outside":
         """Count the cells of `X` beyond the bounds; a missing one is not."""
-        return Outside(X.size, int(np.count_nonzero((lower > X) | (upper < X))))
+        cells = np.asarray(X)
+        return Outside(cells.size, int(np.count_nonzero((lower > cells) | (upper < cells))))
 
     def __add__(self, other: "Outside") -> "Outside":
         """Return both counts together."""

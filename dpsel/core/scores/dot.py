@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpsel.core.arrays import IntArray
-from dpsel.core.blocks import Block
+from dpsel.core.blocks import Block, rows_of
 from dpsel.core.bounds import ONE, Bounds
 from dpsel.core.errors import InputError
 from dpsel.core.privacy import MOST_ROWS, Neighbors, Unit
@@ -13,7 +13,7 @@ from dpsel.core.scores.base import Outside, Scores
 from dpsel.core.scores.products import exact_products
 from dpsel.core.scores.targets import BoundedTarget
 
-_ROWS_LOOKED_AT = 1 << 12
+_LOOKED_AT = slice(1 << 12)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class DotScore:
         lower, upper = self._bounds.lower[features], self._bounds.upper[features]
         y = self._target(block.y)
         sums = exact_products(y[np.newaxis], block.X, lower, upper)[0]
-        outside = Outside.among(block.X[:_ROWS_LOOKED_AT], lower, upper)
+        outside = Outside.among(rows_of(block.X, _LOOKED_AT), lower, upper)
         return DotPart(block.first_feature, rows, sums, outside)
 
     def add(self, part: DotPart) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray, NumberArray
-from dpsel.core.blocks import Block
+from dpsel.core.blocks import Block, cells_of
 from dpsel.core.bounds import Bounds
 from dpsel.core.errors import InputError
 from dpsel.core.privacy import MOST_ROWS, Neighbors, Unit
@@ -158,7 +158,7 @@ class KendallScore:
             if left < right:
                 own = slice(left - block.first_feature, right - block.first_feature)
                 rows = slice(row, row + len(block.X))
-                columns[left - first : right - first, rows] = block.X[:, own].T
+                columns[left - first : right - first, rows] = cells_of(block.X, slice(None), own).T
         return columns
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray, NumberArray, RealArray
+from dpsel.core.blocks import Columns, cells_of, rows_of
 from dpsel.core.bounds import bounded_integers, is_unit, unit_integers
 
 # Products are within 2^32, so float64 adds 2^21 of them exactly, in any order, and int64 2^31.
@@ -15,7 +16,7 @@ _CELLS_AT_ONCE = 1 << 16
 
 
 def exact_products(
-    weights: FloatArray, X: RealArray, lower: FloatArray, upper: FloatArray
+    weights: FloatArray, X: RealArray | Columns, lower: FloatArray, upper: FloatArray
 ) -> IntArray:
     """Return weights @ X, for X within bounds and weights of whole numbers within 2^16.
 
@@ -28,7 +29,7 @@ def exact_products(
     products = _UnitProducts(X.dtype) if is_unit(lower, upper) else _bounded_products
     for first in range(0, X.shape[0], _ROWS_PER_FLOAT_SUM):
         some = slice(first, first + _ROWS_PER_FLOAT_SUM)
-        sums += _float_products(weights[:, some], X[some], lower, upper, products)
+        sums += _float_products(weights[:, some], rows_of(X, some), lower, upper, products)
     return sums
 
 
@@ -36,19 +37,24 @@ _Products = Callable[[FloatArray, RealArray, FloatArray, FloatArray], FloatArray
 
 
 def _float_products(
-    weights: FloatArray, X: RealArray, lower: FloatArray, upper: FloatArray, products: _Products
+    weights: FloatArray,
+    X: RealArray | Columns,
+    lower: FloatArray,
+    upper: FloatArray,
+    products: _Products,
 ) -> IntArray:
     """Return the same for at most 2^21 rows: whole numbers below 2^53 all the way."""
     rows, columns = X.shape
     sums = np.zeros((len(weights), columns))
     at_once = max(1, _CELLS_AT_ONCE // rows)
     step = min(rows, _CELLS_AT_ONCE)
-    for column in range(0, columns, at_once):
-        features = slice(column, column + at_once)
-        for row in range(0, rows, step):
-            some = slice(row, row + step)
+    for row in range(0, rows, step):
+        some = slice(row, row + step)
+        # The weights of these rows stay in the cache too.
+        for column in range(0, columns, at_once):
+            features = slice(column, column + at_once)
             sums[:, features] += products(
-                weights[:, some], X[some, features], lower[features], upper[features]
+                weights[:, some], cells_of(X, some, features), lower[features], upper[features]
             )
     return sums.astype(np.int64)
 
