@@ -53,7 +53,7 @@ class _FrameCells:
 
     def numbers(self, positions: Sequence[int]) -> FloatArray:
         frame = self._read(positions, pl.Float64)
-        matrix = np.array(frame.to_numpy(), dtype=np.float64, order="F")
+        matrix = np.asarray(frame.to_numpy(), dtype=np.float64, order="F")
         return _second_look(self, matrix, positions, self._text, self._separator)
 
     def texts(self, positions: Sequence[int]) -> list[Any]:

@@ -50,12 +50,21 @@ class TextRows:
 
     def blocks(self) -> Iterator[bytes]:
         """Yield blocks of whole rows, each row ended by a line feed."""
-        while self._read_more():
-            cut = _last_row_end(self._rest)
-            if cut:
+        while more := self._next_bytes():
+            if b'"' in self._rest or b'"' in more:
+                self._keep(more)
+                cut = _last_row_end(self._rest)
                 block, self._rest = self._rest[:cut], self._rest[cut:]
+                self._refuse_endless_quote(cut)
+            elif cut := more.rfind(b"\n") + 1:
+                # Most texts have no quotes: every byte is copied once.
+                block = b"".join([self._rest, memoryview(more)[:cut]])
+                self._rest = more[cut:]
+            else:
+                self._keep(more)
+                block = b""
+            if block:
                 yield self._checked(block)
-            self._refuse_endless_quote(cut)
         if self._rest:
             yield self._checked(self._rest if self._rest.endswith(b"\n") else self._rest + b"\n")
 
@@ -96,14 +105,23 @@ class TextRows:
 
     def _read_more(self) -> bool:
         """Read on; False at the end of the stream."""
+        more = self._next_bytes()
+        self._keep(more)
+        return bool(more)
+
+    def _next_bytes(self) -> bytes:
+        """Take the next bytes off the stream, none at its end."""
         more = self._stream.read(self._block_bytes)
         if self._hash is not None:
             self._hash.update(more)
         self._ended = not more
+        return more
+
+    def _keep(self, more: bytes) -> None:
+        """Put bytes behind those that are part of a row."""
         self._rest += more
         if len(self._rest) > _LONGEST_ROW:
             raise InputError(f"{self._label}: a row is longer than 256 MiB; this is no table")
-        return bool(more)
 
     def _refuse_endless_quote(self, end: int) -> None:
         """Refuse to read on for ever if there is a quote, and no row has ended."""

@@ -11,8 +11,9 @@ from dpsel.core.bounds import bounded_integers, is_unit, unit_integers
 
 # Products are within 2^32, so float64 adds 2^21 of them exactly, in any order, and int64 2^31.
 _ROWS_PER_FLOAT_SUM = 1 << 21
-# Cells that are bounded at once: they stay in the processor's cache.
-_CELLS_AT_ONCE = 1 << 16
+# Cells that are bounded at once: they stay in the processor's cache. Fewer, and threads would
+# wait for one another at every step.
+_CELLS_AT_ONCE = 1 << 18
 
 
 def exact_products(
