@@ -9,15 +9,18 @@ from dpsel import __version__
 from dpsel.core.checks import check_k
 from dpsel.core.persons import PersonLimit
 from dpsel.core.randomness import make_randomness
-from dpsel.core.scores.base import Score
+from dpsel.core.scores.base import KeepsRows, Score
 from dpsel.core.scores.registry import find_score
 from dpsel.core.selection import Selection, select_from_scores
 from dpsel.io.columns import Layout, choose_columns
 from dpsel.io.pieces import RowReader, Table, reduce_pieces
+from dpsel.io.scratch import ScratchKeeper
 from dpsel.io.tables import open_table
 from dpsel.plan import SelectPlan
 
 _MANY_OUTSIDE = 0.01
+# What a score that keeps rows takes, in units of the rows themselves.
+_COPIES_OF_ROWS = 2
 
 
 class Reporter(Protocol):
@@ -90,6 +93,8 @@ def score_table(
         coded=plan.coding.of_text,
     )
     score = find_score(plan.score).make(bounds, guarantee.neighbors, guarantee.unit)
+    if isinstance(score, KeepsRows):
+        score.keep_in(ScratchKeeper(_COPIES_OF_ROWS))
     limit = None if wanted.person is None else PersonLimit(guarantee.unit.rows)
     rows = RowReader(plan.coding, limit)
     charge()

@@ -8,12 +8,12 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "dpsel"
 MIDDLE = {
+    "dpsel.all_rows",
     "dpsel.api",
     "dpsel.audit",
     "dpsel.baseline",
     "dpsel.evaluate_plan",
     "dpsel.evaluating",
-    "dpsel.in_memory",
     "dpsel.labels",
     "dpsel.orders",
     "dpsel.plan",

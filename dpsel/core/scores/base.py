@@ -2,13 +2,14 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, NumberArray
 from dpsel.core.blocks import Block
 from dpsel.core.errors import UsageError
+from dpsel.core.kept import Keeper, KeptTable
 
 
 @dataclass(frozen=True)
@@ -75,4 +76,17 @@ class Score(Protocol):
 
     def scores(self) -> Scores:
         """Return the scores of all that was added."""
+        ...
+
+
+@runtime_checkable
+class KeepsRows(Protocol):
+    """A score that needs all rows at once, and can do with rows on a disk."""
+
+    def keep_in(self, keeper: Keeper) -> None:
+        """Let `keeper` have the blocks that will be added."""
+        ...
+
+    def take(self, table: KeptTable, y: FloatArray) -> None:
+        """Score a table that is kept already, instead of blocks."""
         ...

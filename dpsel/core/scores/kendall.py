@@ -1,7 +1,9 @@
 """The score `kendall`: |S| / (n - 1), where S counts agreeing less disagreeing pairs of rows."""
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
@@ -9,6 +11,7 @@ from dpsel.core.arrays import BoolArray, FloatArray, IntArray, NumberArray
 from dpsel.core.blocks import Block
 from dpsel.core.bounds import Bounds
 from dpsel.core.errors import InputError
+from dpsel.core.kept import Keeper, KeptTable, MemoryKeeper
 from dpsel.core.privacy import MOST_ROWS, Neighbors, Unit
 from dpsel.core.scores.base import Outside, Scores
 
@@ -24,7 +27,7 @@ _BITS = 32
 
 
 class KendallScore:
-    """Keeps all blocks, and compares all pairs of rows at the end.
+    """Keeps all blocks, in memory or where it is told to, and compares all pairs at the end.
 
     S = sum over pairs i < j of sign(x_i - x_j) sign(y_i - y_j). Ties count 0, and so does a pair
     with a missing value, whose row still counts in n. Infinities are ordinary extreme values.
@@ -62,11 +65,18 @@ class KendallScore:
         halves = 4 if neighbors is Neighbors.REPLACE_ONE else 3
         self._sensitivity = halves * UNIT // 2 * unit.rows
         self._threads = threads or _cores()
-        self._blocks: list[tuple[int, Block]] = []
-        self._rows_of = np.zeros(len(bounds.lower), dtype=np.int64)
+        self._table = KeptTable(MemoryKeeper(), len(bounds.lower))
         self._targets: list[FloatArray] = []
         self._rows = 0
         self.outside = Outside()
+
+    def keep_in(self, keeper: Keeper) -> None:
+        """Let `keeper` have the blocks; for a score without any."""
+        self._table = KeptTable(keeper, self._table.shape[1])
+
+    def take(self, table: KeptTable, y: FloatArray) -> None:
+        """Score a table that is kept already; for a score without any block."""
+        self._table, self._targets, self._rows = table, [y], len(y)
 
     def part(self, block: Block) -> Block:
         """Return the block itself: pairs need all rows."""
@@ -74,22 +84,16 @@ class KendallScore:
 
     def add(self, part: Block) -> None:
         """Keep a block: the next rows of its features."""
-        rows, columns = part.X.shape
-        rows_of = self._rows_of[part.first_feature : part.first_feature + columns]
-        if len(set(rows_of.tolist())) > 1:
-            raise ValueError("blocks were not added in the order of the rows")
-        if columns:
-            self._blocks.append((int(rows_of[0]), part))
-            rows_of += rows
+        self._table.add(part.first_feature, part.X)
         if part.first_feature == 0:
             self._targets.append(part.y)
-            self._rows += rows
+            self._rows += len(part.X)
         if self._rows > MOST_ROWS:
             raise InputError(f"a table may have at most {MOST_ROWS} rows")
 
     def scores(self) -> Scores:
         """Return the scores of all blocks added, in units of 2^-32, rounded down."""
-        if (self._rows_of != self._rows).any():
+        if self._table.shape[1] and self._table.shape[0] != self._rows:
             raise ValueError("some features have fewer rows than others")
         pairs = np.abs(self._pair_sums())
         # In two steps, so that nothing leaves 64 bits: the rest is below n - 1 < 2^31.
@@ -99,7 +103,7 @@ class KendallScore:
 
     def _pair_sums(self) -> IntArray:
         """Return S for every feature, from groups of features in threads."""
-        features = len(self._rows_of)
+        features = self._table.shape[1]
         y = np.concatenate([np.zeros(0), *self._targets])
         rows = np.argsort(y, kind="stable")[: np.count_nonzero(~np.isnan(y))]
         if len(rows) < 2:
@@ -109,24 +113,24 @@ class KendallScore:
         threads = max(1, min(self._threads, _CELLS_IN_ALL // padded))
         width = max(1, min(_CELLS_AT_ONCE, _CELLS_IN_ALL // threads) // padded)
 
-        def work(first: int) -> IntArray:
-            return pair_sums(self._columns(first, min(first + width, features))[:, rows], classes)
+        def work(columns: Callable[[int, int], FloatArray], first: int, last: int) -> IntArray:
+            return pair_sums(columns(first, last).T[:, rows], classes)
 
+        found = [np.zeros(0, dtype=np.int64)]
         with ThreadPoolExecutor(threads) as pool:
-            found = list(pool.map(work, range(0, features, width)))
-        return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+            for first, last in self._table.column_groups():
+                columns = self._columns(first, last)
+                firsts = range(first, last, width)
+                lasts = (min(start + width, last) for start in firsts)
+                found += pool.map(partial(work, columns), firsts, lasts)
+        return np.concatenate(found)
 
-    def _columns(self, first: int, last: int) -> FloatArray:
-        """Return the features from `first` to before `last`, one a row."""
-        columns = np.empty((last - first, self._rows))
-        for row, block in self._blocks:
-            left = max(first, block.first_feature)
-            right = min(last, block.first_feature + block.X.shape[1])
-            if left < right:
-                own = slice(left - block.first_feature, right - block.first_feature)
-                rows = slice(row, row + len(block.X))
-                columns[left - first : right - first, rows] = block.X[:, own].T
-        return columns
+    def _columns(self, first: int, last: int) -> Callable[[int, int], FloatArray]:
+        """Return what has the features of a group; from a disk they are read all at once."""
+        if self._table.in_memory:
+            return self._table.columns
+        group = self._table.columns(first, last)
+        return lambda start, end: group[:, start - first : end - first]
 
 
 def pair_sums(columns: FloatArray, classes: IntArray) -> IntArray:
