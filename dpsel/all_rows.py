@@ -1,7 +1,6 @@
 """Tables for methods that need all rows at once: in memory, or on a disk if they do not fit."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -33,7 +32,7 @@ def all_rows(
     """Read all rows: features in columns that lie together in memory, and the target.
 
     If `copies` of the features would not fit in memory, they are kept in a temporary file.
-    `change` is done to every block of rows; it must not look at other rows.
+    `change` is done to every block; it must look at each cell alone.
 
     Privacy:
         Guarantee: none; the rows are private.
@@ -43,11 +42,12 @@ def all_rows(
     targets: list[FloatArray] = [np.empty(0)]
 
     def add(block: Block) -> None:
-        X.add(0, block.X)
-        targets.append(block.y)
+        X.add(block.first_feature, block.X)
+        if block.first_feature == 0:
+            targets.append(block.y)
 
     reduce_pieces(
-        table.pieces(replace(layout, whole_rows=True), RowReader(coding)),
+        table.pieces(layout, RowReader(coding)),
         change,
         add,
         threads=threads,

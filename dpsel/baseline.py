@@ -169,8 +169,10 @@ def _bounded(bounds: Bounds, block: Block) -> Block:
     """Return features and target within [-1, 1], on the grid of all scores."""
     target = bounds.target
     whole_y = bounded_integers(block.y, np.array(target.lower), np.array(target.upper))
-    whole_X = bounded_integers(block.X, bounds.lower, bounds.upper)
-    return Block(block.first_feature, whole_X / ONE, whole_y / ONE)
+    features = slice(block.first_feature, block.first_feature + block.X.shape[1])
+    whole_X = bounded_integers(block.X, bounds.lower[features], bounds.upper[features])
+    whole_X /= ONE
+    return Block(block.first_feature, whole_X, whole_y / ONE)
 
 
 def _block_count(plan: BaselinePlan, rows: int) -> int:

@@ -8,7 +8,6 @@ from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.kept import KeptTable, Matrix, rows_of_lots
 
 _LEAST_TILE = 1 << 14
-_MOST_TILE = 1 << 22
 
 
 def dealt(
@@ -61,7 +60,7 @@ def _dealt_tables(
     """Return a table for each group of rows, all in one new file."""
     keeper = X.keeper.another()
     # What waits to be written fits in memory, for all groups together.
-    tile = min(_MOST_TILE, max(_LEAST_TILE, at_once // groups))
+    tile = min(keeper.tile_cells, max(_LEAST_TILE, at_once // groups))
     tables = [KeptTable(keeper, X.shape[1], tile_cells=tile) for _ in range(groups)]
     for start, chunk in X.row_chunks():
         here = group_of_row[start : start + len(chunk)]

@@ -8,8 +8,8 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
 
-# Smaller tiles are put together before they go to a disk: it is slow with small pieces.
-_CELLS_OF_TILE = 1 << 22
+TILE_CELLS = 1 << 22
+"""How many cells of a table in memory are worked on at once."""
 
 
 class Tile(Protocol):
@@ -33,6 +33,11 @@ class Keeper(Protocol):
         """Return how many cells may be in memory at once; None as long as all of them are."""
         ...
 
+    @property
+    def tile_cells(self) -> int:
+        """Return how many cells of whole rows are cut off at once."""
+        ...
+
     def keep(self, X: FloatArray) -> Tile:
         """Keep a tile, whose array must not be changed any more."""
         ...
@@ -47,20 +52,23 @@ class Keeper(Protocol):
 
 
 class KeptTable:
-    """A table that is added tile by tile, and read by columns or by rows.
+    """A table that is added block by block, and read by columns or by rows.
+
+    Blocks are cut into tiles at the same rows everywhere, so that either costs one reading.
 
     Privacy:
         Guarantee: none; the cells are private.
         Tested by: tests/core/test_kept.py
     """
 
-    def __init__(self, keeper: Keeper, columns: int, *, tile_cells: int = _CELLS_OF_TILE) -> None:
-        """Begin without a row; tiles on disk have about `tile_cells` cells."""
+    def __init__(self, keeper: Keeper, columns: int, *, tile_cells: int | None = None) -> None:
+        """Begin without a row; `tile_cells` is how many cells are cut off at once."""
         self.keeper = keeper
-        self._tile_cells = tile_cells
         self._rows_of = np.zeros(columns, dtype=np.int64)
-        self._tiles: dict[int, list[tuple[int, Tile]]] = {}
-        self._waiting: dict[int, list[FloatArray]] = {}
+        self._cut = max(1, (tile_cells or keeper.tile_cells) // max(1, columns))
+        self._by_column: dict[int, list[tuple[int, Tile]]] = {}
+        self._by_row: dict[int, list[tuple[int, int, Tile]]] = {}
+        self._waiting: dict[int, tuple[int, list[FloatArray]]] = {}
         self._widest = 0
 
     @property
@@ -84,26 +92,53 @@ class KeptTable:
         rows_of = self._rows_of[first : first + columns]
         if (rows_of != rows_of[0]).any():
             raise ValueError("blocks were not added in the order of the rows")
-        at_once = self.keeper.cells_at_once
-        if at_once is None:
-            self._keep(first, X)
-            return
-        most = max(1, min(at_once, self._tile_cells) // columns)
-        for start in range(0, len(X), most):
-            self._wait(first, X[start : start + most], most)
+        start = 0
+        while start < len(X):
+            end = start + self._cut - int(rows_of[0]) % self._cut
+            if self.in_memory:
+                self._keep(first, int(rows_of[0]), X[start:end])
+                rows_of += len(X[start:end])
+            else:
+                self._wait(first, X[start:end])
+            start = end
 
     def columns(self, first: int, last: int) -> FloatArray:
         """Return all rows of the columns from `first` to before `last`, each in one piece."""
         self._settle()
-        found = np.empty((self.shape[0], last - first), order="F")
-        starts = sorted(self._tiles)
+        found = np.empty((int(self._rows_of[first]), last - first), order="F")
+        starts = sorted(self._by_column)
         for start in starts[bisect_right(starts, first - self._widest) : bisect_left(starts, last)]:
-            for row, tile in self._tiles[start]:
+            for row, tile in self._by_column[start]:
                 rows, width = tile.shape
                 left, right = max(first, start), min(last, start + width)
                 if left < right:
                     here = slice(row, row + rows), slice(left - first, right - first)
                     found[here] = tile.columns(left - start, right - start)
+        return found
+
+    def row_chunks(self) -> Iterator[tuple[int, FloatArray]]:
+        """Yield rows with the number of rows before them."""
+        self._settle()
+        rows, columns = self.shape
+        for number in sorted(self._by_row):
+            begin = number * self._cut
+            found = np.empty((min(self._cut, rows - begin), columns), order="F")
+            for row, first, tile in self._by_row[number]:
+                height, width = tile.shape
+                here = slice(row - begin, row - begin + height), slice(first, first + width)
+                found[here] = tile.columns(0, width)
+            yield begin, found
+
+    def array(self) -> FloatArray:
+        """Return all of it in memory, column after column, and let go of the tiles."""
+        self._settle()
+        found = np.empty(self.shape, order="F")
+        self._by_row.clear()
+        for first, tiles in self._by_column.items():
+            while tiles:
+                row, tile = tiles.pop()
+                rows, width = tile.shape
+                found[row : row + rows, first : first + width] = tile.columns(0, width)
         return found
 
     def column_groups(self) -> Iterator[tuple[int, int]]:
@@ -116,55 +151,33 @@ class KeptTable:
         for first in range(0, columns, max(1, width)):
             yield first, min(first + width, columns)
 
-    def row_chunks(self) -> Iterator[tuple[int, FloatArray]]:
-        """Yield rows with the number of rows before them; for tables added by whole rows."""
-        self._settle()
-        columns = self.shape[1]
-        for row, tile in self._tiles.get(0, []):
-            if tile.shape[1] != columns:
-                raise ValueError("the table was not added by whole rows")
-            yield row, tile.columns(0, columns)
-
-    def array(self) -> FloatArray:
-        """Return all of it in memory, column after column, and let go of the tiles."""
-        self._settle()
-        found = np.empty(self.shape, order="F")
-        for first, tiles in self._tiles.items():
-            while tiles:
-                row, tile = tiles.pop()
-                rows, width = tile.shape
-                found[row : row + rows, first : first + width] = tile.columns(0, width)
-        return found
-
-    def _wait(self, first: int, X: FloatArray, most: int) -> None:
-        """Put rows together, up to `most`, before they are kept."""
-        waiting = self._waiting.setdefault(first, [])
-        if waiting and waiting[0].shape[1] != X.shape[1]:
+    def _wait(self, first: int, X: FloatArray) -> None:
+        """Put rows together, up to the next cut: a disk is slow with small pieces."""
+        row = int(self._rows_of[first])
+        begin, waiting = self._waiting.get(first, (row, []))
+        follows = begin + sum(map(len, waiting)) == row
+        if waiting and not (follows and waiting[0].shape[1] == X.shape[1]):
             self._settle(first)
-            waiting = self._waiting.setdefault(first, [])
-        if sum(map(len, waiting)) + len(X) > most:
-            self._settle(first)
-            waiting = self._waiting.setdefault(first, [])
+            begin, waiting = row, []
         # A copy, so that nothing larger is held by it.
         waiting.append(np.array(X, order="F"))
+        self._waiting[first] = begin, waiting
         self._rows_of[first : first + X.shape[1]] += len(X)
+        if (row + len(X)) % self._cut == 0:
+            self._settle(first)
 
     def _settle(self, first: int | None = None) -> None:
         """Keep what has been waiting, at one place or at all."""
         for place in list(self._waiting) if first is None else [first]:
-            waiting = self._waiting.pop(place, [])
-            if waiting:
-                X = waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
-                self._rows_of[place : place + X.shape[1]] -= len(X)
-                self._keep(place, X)
+            row, waiting = self._waiting.pop(place)
+            self._keep(place, row, waiting[0] if len(waiting) == 1 else np.concatenate(waiting))
 
-    def _keep(self, first: int, X: FloatArray) -> None:
+    def _keep(self, first: int, row: int, X: FloatArray) -> None:
         """Hand over a tile."""
-        rows, columns = X.shape
-        row = int(self._rows_of[first])
-        self._tiles.setdefault(first, []).append((row, self.keeper.keep(X)))
-        self._widest = max(self._widest, columns)
-        self._rows_of[first : first + columns] += rows
+        tile = self.keeper.keep(X)
+        self._by_column.setdefault(first, []).append((row, tile))
+        self._by_row.setdefault(row // self._cut, []).append((row, first, tile))
+        self._widest = max(self._widest, X.shape[1])
 
 
 Matrix = FloatArray | KeptTable
@@ -193,6 +206,7 @@ class MemoryKeeper:
     """Keeps everything in memory, whatever it takes."""
 
     cells_at_once: int | None = None
+    tile_cells = TILE_CELLS
 
     def keep(self, X: FloatArray) -> Tile:
         """Keep the array itself."""
@@ -217,7 +231,7 @@ def row_chunks(X: Matrix) -> Iterator[tuple[int, FloatArray]]:
     if isinstance(X, KeptTable):
         yield from X.row_chunks()
         return
-    most = max(1, _CELLS_OF_TILE // max(1, X.shape[1]))
+    most = max(1, TILE_CELLS // max(1, X.shape[1]))
     for start in range(0, len(X), most):
         yield start, X[start : start + most]
 
@@ -228,7 +242,7 @@ def column_groups(X: Matrix) -> Iterator[tuple[slice, FloatArray]]:
         for first, last in X.column_groups():
             yield slice(first, last), X.columns(first, last)
         return
-    width = max(1, _CELLS_OF_TILE // max(1, len(X)))
+    width = max(1, TILE_CELLS // max(1, len(X)))
     for first in range(0, X.shape[1], width):
         some = slice(first, min(first + width, X.shape[1]))
         yield some, X[:, some]

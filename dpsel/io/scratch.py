@@ -8,7 +8,7 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, NumberArray
 from dpsel.core.errors import InputError
-from dpsel.core.kept import Keeper, Tile
+from dpsel.core.kept import TILE_CELLS, Keeper, Tile
 from dpsel.io.memory import memory_for_tables
 from dpsel.io.streams import reason
 
@@ -111,8 +111,9 @@ class ScratchKeeper:
 
     def __init__(self, copies: float | None) -> None:
         """Look at how much memory there is now."""
-        self._memory = memory_for_tables()
-        self._most = -1.0 if copies is None else self._memory / copies
+        memory = memory_for_tables()
+        self._at_once = max(_LEAST_AT_ONCE, memory // _CELL // _SHARE_AT_ONCE)
+        self._most = -1.0 if copies is None else memory / copies
         # Whoever asked for a tile holds it, and may let go of it.
         self._held: list[weakref.ref[_ScratchTile]] = []
         self._bytes = 0
@@ -121,9 +122,12 @@ class ScratchKeeper:
     @property
     def cells_at_once(self) -> int | None:
         """Return how many cells may be in memory at once; None as long as all of them are."""
-        if self._file is None:
-            return None
-        return max(_LEAST_AT_ONCE, self._memory // _CELL // _SHARE_AT_ONCE)
+        return None if self._file is None else self._at_once
+
+    @property
+    def tile_cells(self) -> int:
+        """Return how many cells of whole rows are cut off at once."""
+        return min(TILE_CELLS, self._at_once)
 
     def keep(self, X: FloatArray) -> Tile:
         """Keep a tile."""
@@ -143,7 +147,7 @@ class ScratchKeeper:
     def another(self) -> Keeper:
         """Return one that writes to a file of its own at once."""
         found = ScratchKeeper(None)
-        found._memory = self._memory
+        found._at_once = self._at_once
         return found
 
     def mapped(self, rows: int, columns: int) -> FloatArray:

@@ -1,6 +1,7 @@
 """Parquet files with few rows and thousands of columns: polars reads these several times faster."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from dpsel.io.parquet_table import ParquetTable
 from dpsel.io.pieces import Piece, RowReader, Rows
 from dpsel.io.provenance import KEY, from_metadata
 from dpsel.io.sources import Source
+from dpsel.io.turned_pieces import rows_of_columns
 
 _KIND = KINDS[InputFormat.PARQUET]
 _LONG_FOOTER = 1 << 20
@@ -67,10 +69,12 @@ class WideParquetTable:
         if not self._in_utf8(layout):
             yield from ParquetTable(self._source).pieces(layout, rows)
             return
-        if layout.whole_rows:
-            yield from self._row_pieces(layout, rows)
-            return
         count = len(layout.features)
+        if layout.whole_rows and self._rows * count > _CELLS_AT_ONCE:
+            # A slice of rows would be cut from all columns, read again for every slice.
+            by_columns = self.pieces(replace(layout, whole_rows=False), rows)
+            yield from rows_of_columns(by_columns, count, 1.0)
+            return
         marks = [layout.target] if layout.person is None else [layout.target, layout.person]
         these: Rows | None = None
         for first in range(0, count, self._width):
@@ -87,18 +91,6 @@ class WideParquetTable:
                 return rows.block(first, _matrix(frame))
 
             yield Piece(read, min(1.0, (first + self._width) / count))
-
-    def _row_pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
-        """Yield pieces with all features of some rows."""
-        at_once = max(1, _CELLS_AT_ONCE // len(layout.features))
-        for start in range(0, max(1, self._rows), at_once):
-            with reading(self.label, _KIND):
-                scan = pl.scan_parquet(self._path, glob=False).slice(start, at_once)
-                frame = scan.select(pl.nth(layout.target, *layout.features)).collect()
-                target, *features = frame.get_columns()
-                these = rows.rows(_marks(target), None)
-                block = these.block(0, _matrix(pl.DataFrame(features)))
-            yield Piece(lambda block=block: block, min(1.0, (start + at_once) / max(1, self._rows)))  # type: ignore[misc]
 
     def close(self) -> None:
         """Do nothing: every reader closes itself."""

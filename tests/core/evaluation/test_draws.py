@@ -332,7 +332,7 @@ def test_table_scores_are_those_of_select_wherever_the_rows_are_cut(
         frame, score=score, neighbors=str(neighbors), exclude=("who",), **asked, **person
     )
     for rows_at_once in (1 << 20, 23, 7, 1):
-        monkeypatch.setattr(kept, "_CELLS_OF_TILE", 3 * rows_at_once)
+        monkeypatch.setattr(kept, "TILE_CELLS", 3 * rows_at_once)
         found = table_scores(score, Rows(X, y), bounds, neighbors, unit)
         assert found.values.tolist() == expected.values.tolist()
         assert found.sensitivity == expected.sensitivity
