@@ -32,6 +32,7 @@ from dpsel.core.twostage import (
     two_stage_scores,
 )
 from dpsel.io.columns import Layout, choose_columns
+from dpsel.io.memory import memory_for_tables
 from dpsel.io.tables import open_table
 from dpsel.orders import NOT_PRIVATE, Order, public_parameters
 from dpsel.orders import SEEDED as SEEDED_RUN
@@ -158,6 +159,7 @@ def run_baseline(
 
 def _check_method(plan: BaselinePlan) -> None:
     """Refuse, before anything is charged, what the method cannot do."""
+    memory_for_tables()
     if plan.method is Method.DPKENDALL and plan.common.k > MOST_ROUNDS:
         raise UsageError(f"k must be at most {MOST_ROUNDS} for dpkendall, got {plan.common.k}")
     if plan.method in (Method.TWO_STAGE, Method.LASSO):
