@@ -1,7 +1,7 @@
 """How much memory `dpsel` takes for files of several gigabytes.
 
     python benchmarks/memory.py [--gigabytes 8] [--csv-gigabytes 4] [--kept-gigabytes 4]
-                                [--folder DIR]
+                                [--only NAME] [--folder DIR]
 
 Writes a Parquet table of random float64 numbers with 100 columns, in row groups of 10^6 rows, and
 selects from it; then a CSV with 50 columns, and preprocesses it; then another Parquet table for all
@@ -32,7 +32,9 @@ NEED_ALL_ROWS = {
     "baseline --method two-stage": [
         *("baseline", "--method", "two-stage", "--blocks", "100", "--epsilon", "1"),
     ],
-    "baseline --method dpkendall": ["baseline", "--method", "dpkendall", "--epsilon", "1"],
+    "baseline --method dpkendall, 10 columns": [
+        *("baseline", "--method", "dpkendall", "--epsilon", "1", "--features", "x?"),
+    ],
     "evaluate": ["evaluate", "--epsilon", "1,10", "--trials", "2", "--output", "-"],
 }
 RUN = """
@@ -92,6 +94,7 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, default=8.0)
     parser.add_argument("--csv-gigabytes", type=float, default=4.0)
     parser.add_argument("--kept-gigabytes", type=float, default=4.0)
+    parser.add_argument("--only", default="", help="part of the names of commands to run")
     parser.add_argument("--folder")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
@@ -116,6 +119,8 @@ def main() -> None:
             path = Path(folder) / "kept.parquet"
             apart(write_parquet, path, options.kept_gigabytes)
             for name, (command, *asked) in NEED_ALL_ROWS.items():
+                if options.only not in name:
+                    continue
                 begin = time.perf_counter()
                 used = resident(command, str(path), *KEPT, *asked, memory="1GB")
                 print(
