@@ -1,17 +1,21 @@
 """How much memory `dpsel` takes for files of several gigabytes.
 
-    python benchmarks/memory.py [--gigabytes 8] [--csv-gigabytes 4] [--folder DIR]
+    python benchmarks/memory.py [--gigabytes 8] [--csv-gigabytes 4] [--kept-gigabytes 4]
+                                [--only NAME] [--folder DIR]
 
 Writes a Parquet table of random float64 numbers with 100 columns, in row groups of 10^6 rows, and
-selects from it; then a CSV with 50 columns, and preprocesses it. Each command runs in a process of
-its own, whose largest resident memory is printed.
+selects from it; then a CSV with 50 columns, and preprocesses it; then another Parquet table for all
+that needs all rows at once, with DPSEL_MEMORY=1GB. Each command runs in a process of its own, whose
+largest resident memory is printed. A size of 0 leaves a part out.
 """
 
 import argparse
 import multiprocessing
+import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +24,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 COLUMNS, GROUP = 100, 1_000_000
+KEPT = ["--target", "y", "--k", "3", "--quiet"]
+NEED_ALL_ROWS = {
+    "select --score kendall": ["select", "--score", "kendall", "--epsilon", "1"],
+    "baseline --method sis": ["baseline", "--method", "sis"],
+    "baseline --method lasso": ["baseline", "--method", "lasso"],
+    "baseline --method two-stage": [
+        *("baseline", "--method", "two-stage", "--blocks", "100", "--epsilon", "1"),
+    ],
+    "baseline --method dpkendall, 10 columns": [
+        *("baseline", "--method", "dpkendall", "--epsilon", "1", "--features", "x?"),
+    ],
+    "evaluate": ["evaluate", "--epsilon", "1,10", "--trials", "2", "--output", "-"],
+}
 RUN = """
 import resource, sys
 from dpsel.cli.app import run
@@ -59,10 +76,14 @@ def apart(work: object, *arguments: object) -> None:
     process.join()
 
 
-def resident(*arguments: str) -> float:
+def resident(*arguments: str, memory: str = "") -> float:
     """Return the largest resident memory of a command, in gigabytes."""
     done = subprocess.run(
-        [sys.executable, "-c", RUN, *arguments], check=True, capture_output=True, text=True
+        [sys.executable, "-c", RUN, *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "DPSEL_MEMORY": memory},
     )
     return int(done.stderr.split()[-1]) / 1e6
 
@@ -72,6 +93,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--gigabytes", type=float, default=8.0)
     parser.add_argument("--csv-gigabytes", type=float, default=4.0)
+    parser.add_argument("--kept-gigabytes", type=float, default=4.0)
+    parser.add_argument("--only", default="", help="part of the names of commands to run")
     parser.add_argument("--folder")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
@@ -91,6 +114,19 @@ def main() -> None:
                 print(
                     f"preprocess --scale {scale}, CSV of {path.stat().st_size / 1e9:.2f} GB: "
                     f"{used:.2f} GB"
+                )
+        if options.kept_gigabytes:
+            path = Path(folder) / "kept.parquet"
+            apart(write_parquet, path, options.kept_gigabytes)
+            for name, (command, *asked) in NEED_ALL_ROWS.items():
+                if options.only not in name:
+                    continue
+                begin = time.perf_counter()
+                used = resident(command, str(path), *KEPT, *asked, memory="1GB")
+                print(
+                    f"{name}, Parquet of {path.stat().st_size / 1e9:.2f} GB, 1 GB for tables: "
+                    f"{used:.2f} GB, {time.perf_counter() - begin:.0f} s",
+                    flush=True,
                 )
 
 

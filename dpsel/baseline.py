@@ -4,11 +4,13 @@ import math
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dpsel import __version__
+from dpsel.all_rows import all_rows, as_it_is
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.blocks import Block
 from dpsel.core.bounds import ONE, UNIT_INTERVAL, Bounds, bounded_integers
@@ -17,6 +19,7 @@ from dpsel.core.choices import Method
 from dpsel.core.errors import UsageError
 from dpsel.core.exact import exact_top_k
 from dpsel.core.kendall_rounds import MOST_ROUNDS, kendall_rounds
+from dpsel.core.kept import KeptTable, Matrix, target_products
 from dpsel.core.lasso import lasso_coefficients, quiet_solver
 from dpsel.core.privacy import Neighbors
 from dpsel.core.randomness import make_randomness
@@ -28,8 +31,8 @@ from dpsel.core.twostage import (
     random_partition,
     two_stage_scores,
 )
-from dpsel.in_memory import rows_in_memory
 from dpsel.io.columns import Layout, choose_columns
+from dpsel.io.memory import memory_for_tables
 from dpsel.io.tables import open_table
 from dpsel.orders import NOT_PRIVATE, Order, public_parameters
 from dpsel.orders import SEEDED as SEEDED_RUN
@@ -37,6 +40,8 @@ from dpsel.plan import SelectPlan
 from dpsel.run import Reporter
 
 _MOST_BLOCKS = 100_000
+# What a method takes, in units of the table: it is put together, and a LASSO centres a copy.
+_COPIES = 3
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ def run_baseline(
     """Select by a method other than private scores; `charge` is called as in `run_select`.
 
     Privacy:
-        Domain: any table of at most 2^31 - 1 rows, held in memory.
+        Domain: any table of at most 2^31 - 1 rows.
         Neighbors: those of `plan.common.guarantee`.
         Guarantee: that guarantee for the record, if `plan.private` and without a seed; else none.
         Assumes: see `two_stage_scores` and `kendall_rounds`.
@@ -106,14 +111,22 @@ def run_baseline(
             layout.names, common.wanted.target, names, coded=common.coding.of_text
         )
         charge()
-        X, y = rows_in_memory(opened, layout, common.coding, reporter, common.threads)
+        raw = plan.method is Method.DPKENDALL
+        X, y = all_rows(
+            opened,
+            layout,
+            common.coding,
+            reporter,
+            common.threads,
+            copies=_COPIES,
+            change=as_it_is if raw else partial(_bounded, bounds),
+        )
         if opened.provenance is not None:
             scoped = replace(common.guarantee, scope=opened.provenance.scope)
             common = replace(common, guarantee=scoped)
     plan = replace(plan, common=common)
     if plan.method is Method.DPKENDALL:
         return _by_kendall_rounds(X, y, plan, layout)
-    X, y = _bounded(X, y, bounds)
     if not plan.private:
         return _exact(_values(X, y, plan, reporter), plan, layout)
     scores = two_stage_scores(
@@ -146,6 +159,7 @@ def run_baseline(
 
 def _check_method(plan: BaselinePlan) -> None:
     """Refuse, before anything is charged, what the method cannot do."""
+    memory_for_tables()
     if plan.method is Method.DPKENDALL and plan.common.k > MOST_ROUNDS:
         raise UsageError(f"k must be at most {MOST_ROUNDS} for dpkendall, got {plan.common.k}")
     if plan.method in (Method.TWO_STAGE, Method.LASSO):
@@ -153,11 +167,14 @@ def _check_method(plan: BaselinePlan) -> None:
             pass
 
 
-def _bounded(X: FloatArray, y: FloatArray, bounds: Bounds) -> tuple[FloatArray, FloatArray]:
+def _bounded(bounds: Bounds, block: Block) -> Block:
     """Return features and target within [-1, 1], on the grid of all scores."""
     target = bounds.target
-    whole_y = bounded_integers(y, np.array(target.lower), np.array(target.upper))
-    return bounded_integers(X, bounds.lower, bounds.upper) / ONE, whole_y / ONE
+    whole_y = bounded_integers(block.y, np.array(target.lower), np.array(target.upper))
+    features = slice(block.first_feature, block.first_feature + block.X.shape[1])
+    whole_X = bounded_integers(np.asarray(block.X), bounds.lower[features], bounds.upper[features])
+    whole_X /= ONE
+    return Block(block.first_feature, whole_X, whole_y / ONE)
 
 
 def _block_count(plan: BaselinePlan, rows: int) -> int:
@@ -165,10 +182,10 @@ def _block_count(plan: BaselinePlan, rows: int) -> int:
     return plan.blocks if plan.blocks is not None else max(1, math.isqrt(rows))
 
 
-def _values(X: FloatArray, y: FloatArray, plan: BaselinePlan, reporter: Reporter) -> FloatArray:
+def _values(X: Matrix, y: FloatArray, plan: BaselinePlan, reporter: Reporter) -> FloatArray:
     """Return what a method without privacy ranks features by."""
     if plan.method is Method.SIS:
-        return np.abs(y @ X)
+        return np.abs(target_products(X, y))
     if plan.method is Method.LASSO:
         return np.abs(lasso_coefficients(X, y, plan.penalty))
     blocks = _block_count(plan, len(y))
@@ -204,17 +221,18 @@ def _exact(values: FloatArray, plan: BaselinePlan, layout: Layout) -> Selection:
     )
 
 
-def _by_kendall_rounds(
-    X: FloatArray, y: FloatArray, plan: BaselinePlan, layout: Layout
-) -> Selection:
+def _by_kendall_rounds(X: Matrix, y: FloatArray, plan: BaselinePlan, layout: Layout) -> Selection:
     """Select in k rounds, by Kendall's correlation with the target and the features so far."""
     guarantee = plan.common.guarantee
     rng = make_randomness(plan.common.seed)
 
-    def kendall(x: FloatArray, others: FloatArray) -> IntArray:
+    def kendall(x: FloatArray, others: Matrix) -> IntArray:
         bounds = Bounds.of([UNIT_INTERVAL] * others.shape[1], UNIT_INTERVAL)
         score = KendallScore(bounds, guarantee.neighbors, guarantee.unit)
-        score.add(Block(0, others, x))
+        if isinstance(others, KeptTable):
+            score.take(others, x)
+        else:
+            score.add(Block(0, others, x))
         found: IntArray = score.scores().values
         return found
 

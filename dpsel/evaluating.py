@@ -1,4 +1,4 @@
-"""`evaluate`: tables in memory, and a sweep over them. For the data's holder only."""
+"""`evaluate`: tables, and a sweep over them. For the data's holder only."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -8,11 +8,11 @@ from pathlib import PurePath
 import polars as pl
 
 from dpsel import __version__
+from dpsel.all_rows import all_rows
 from dpsel.core.bounds import Bounds
 from dpsel.core.choices import Scale
 from dpsel.core.errors import UsageError
 from dpsel.core.evaluation.data import EvaluationData, Rows
-from dpsel.in_memory import rows_in_memory
 from dpsel.io.bounds_file import PublicBounds
 from dpsel.io.columns import Wanted, choose_columns
 from dpsel.io.formats import InputFormat, Orientation
@@ -23,6 +23,10 @@ from dpsel.io.targets import TargetCoding
 from dpsel.labels import label_interval, labels_of
 from dpsel.run import Reporter
 from dpsel.sweep_plan import SweepPlan
+
+# What an evaluation takes, in units of a table: raw and scaled rows, and a copy for a LASSO; and
+# each worker has rows of its own, for which they are packed.
+_COPIES, _COPIES_OF_WORKER = 4, 2
 
 
 class _Notes:
@@ -87,7 +91,8 @@ def load_table(place: str, name: str, plan: TablePlan, reporter: Reporter) -> Ev
     if coding.of_text:
         bounds = Bounds(bounds.lower, bounds.upper, label_interval(coding))
     with closing(open_again()) as table:
-        X, y = rows_in_memory(table, layout, coding, reporter, plan.threads)
+        copies = _COPIES + _COPIES_OF_WORKER * plan.threads
+        X, y = all_rows(table, layout, coding, reporter, plan.threads, copies=copies)
     return EvaluationData(name, tuple(layout.names), Rows(X, y), bounds, coding.of_text)
 
 

@@ -9,18 +9,21 @@ from dpsel import __version__
 from dpsel.core.checks import check_k
 from dpsel.core.persons import PersonLimit
 from dpsel.core.randomness import make_randomness
-from dpsel.core.scores.base import Score
+from dpsel.core.scores.base import KeepsRows, Score
 from dpsel.core.scores.registry import find_score
 from dpsel.core.selection import Selection, select_from_scores
 from dpsel.io.columns import Layout, choose_columns
 from dpsel.io.pieces import RowReader, Table, reduce_pieces
 from dpsel.io.provenance import Provenance
+from dpsel.io.scratch import ScratchKeeper
 from dpsel.io.splits import TableFiles, table_files
 from dpsel.io.tables import open_table
 from dpsel.plan import SelectPlan
 from dpsel.shares import Cluster, Work, cluster_total
 
 _MANY_OUTSIDE = 0.01
+# What a score that keeps rows takes, in units of the rows themselves.
+_COPIES_OF_ROWS = 2
 
 
 class Reporter(Protocol):
@@ -118,6 +121,8 @@ def score_table(
     )
     score = find_score(plan.score).make(bounds, guarantee.neighbors, guarantee.unit)
     if elsewhere is None:
+        if isinstance(score, KeepsRows):
+            score.keep_in(ScratchKeeper(_COPIES_OF_ROWS))
         provenance, label_seen = _score_here(table, layout, plan, score, reporter, charge)
     else:
         files, cluster = elsewhere

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,12 @@ from dpsel.core.evaluation.draws import (
 from dpsel.core.evaluation.methods import EvaluatedMethod
 from dpsel.core.evaluation.metrics import correlations
 from dpsel.core.evaluation.work import CellWork, VoteWork, dense_votes, fill_cell, fit_votes
+from dpsel.core.kept import KeptTable, row_chunks, target_products
 from dpsel.core.lasso import lasso_coefficients, quiet_solver
 from dpsel.core.privacy import Unit
 from dpsel.core.scores.registry import find_score
 from dpsel.io.journal import Journal
+from dpsel.plan import plan_threads
 from dpsel.run import Reporter
 from dpsel.sweep_plan import SweepPlan
 from dpsel.workers import Workers, run_tasks
@@ -102,9 +104,10 @@ class _SetSweep:
         main = self._view(plan.scale)
         truth = self._data.truth or plan.truth.found(main, self._data.features)
         votes = self._votes()
+        draws = {method.name: self._draws(method, votes) for method in plan.methods}
         work = CellWork(
             name=self._data.name,
-            draws={method.name: self._draws(method, votes) for method in plan.methods},
+            draws={name: own for name, own in draws.items() if not self._needs_rows(own)},
             trials={method.name: self._trials(method) for method in plan.methods},
             truth=truth,
             correlation=correlations(main.X, main.y),
@@ -117,7 +120,14 @@ class _SetSweep:
             for epsilon in plan.epsilons
         ]
         tasks = {self._cell_key(m, k, e): (m.name, k, e) for m, _, k, e in cells}
-        self._run(fill_cell, work, tasks)
+        self._run(fill_cell, work, {k: t for k, t in tasks.items() if t[0] in work.draws})
+        work = replace(work, draws=draws)
+        self._run(
+            fill_cell,
+            work,
+            {k: t for k, t in tasks.items() if self._needs_rows(draws[t[0]])},
+            here=True,
+        )
         for _ in range(len(cells) - len(tasks)):
             self._tick()
         for method, asked, k, epsilon in cells:
@@ -127,9 +137,30 @@ class _SetSweep:
             found.results.append(self._row(head, method, summary))
             found.frequencies.extend(self._shares(head, summary, truth.top(k), method))
 
-    def _run(self, work: Callable[[Any, Any], Any], state: Any, tasks: dict[str, Any]) -> None:
-        """Do what the journal does not have yet."""
-        run_tasks(work, state, tasks, self._journal, workers=self._workers, tick=self._tick)
+    def _run(
+        self,
+        work: Callable[[Any, Any], Any],
+        state: Any,
+        tasks: dict[str, Any],
+        *,
+        here: bool = False,
+    ) -> None:
+        """Do what the journal does not have yet; `here` in this process."""
+        workers = 1 if here else self._workers
+        run_tasks(work, state, tasks, self._journal, workers=workers, tick=self._tick)
+
+    def _threads_here(self) -> int:
+        """Return how many threads this process has for work that stays here."""
+        return self._workers if isinstance(self._workers, int) else plan_threads(None)
+
+    @property
+    def _on_disk(self) -> bool:
+        """Return whether the rows are in a file that only this process has."""
+        return isinstance(self._data.raw.X, KeptTable)
+
+    def _needs_rows(self, draws: Draws) -> bool:
+        """Return whether draws read rows that other processes do not have."""
+        return self._on_disk and isinstance(draws, RoundDraws)
 
     def _trials(self, method: EvaluatedMethod) -> int:
         """Return how often a method is run: once if it always selects the same."""
@@ -180,7 +211,7 @@ class _SetSweep:
             return RoundDraws(self._data.raw, plan.neighbors, Unit())
         if method.ranking == Method.SIS:
             rows = self._view(scale)
-            return ExactDraws(np.abs(rows.y @ rows.X))
+            return ExactDraws(np.abs(target_products(rows.X, rows.y)))
         if method.ranking == Method.LASSO:
             rows = self._view(scale)
             return ExactDraws(np.abs(lasso_coefficients(rows.X, rows.y, plan.truth.penalty)))
@@ -210,13 +241,15 @@ class _SetSweep:
             equal_blocks=plan.equal_blocks,
             penalty=plan.truth.penalty,
             seed=plan.seed,
+            threads=self._threads_here() if self._on_disk else 1,
         )
 
         def key(scale: Scale, trial: int) -> str:
             return f"{self._key} votes {scale} {trial}"
 
         trials = range(plan.trials)
-        self._run(fit_votes, work, {key(s, t): (s, t) for s in scales for t in trials})
+        tasks = {key(s, t): (s, t) for s in scales for t in trials}
+        self._run(fit_votes, work, tasks, here=self._on_disk)
         found: Votes = {}
         for scale in scales:
             sparse = [self._journal.found[key(scale, trial)] for trial in trials]
@@ -230,6 +263,8 @@ def _digest(data: EvaluationData) -> str:
     """Return a name for what is in a data set."""
     found = hashlib.blake2b(digest_size=12)
     found.update(repr((data.name, data.features, data.labels, data.bounds.target)).encode())
-    for array in (data.raw.X, data.raw.y, data.bounds.lower, data.bounds.upper):
+    for _, rows in row_chunks(data.raw.X):
+        found.update(np.ascontiguousarray(rows).tobytes())
+    for array in (data.raw.y, data.bounds.lower, data.bounds.upper):
         found.update(np.ascontiguousarray(array).tobytes())
     return found.hexdigest()

@@ -8,13 +8,13 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "dpsel"
 MIDDLE = {
+    "dpsel.all_rows",
     "dpsel.api",
     "dpsel.audit",
     "dpsel.baseline",
     "dpsel.cluster",
     "dpsel.evaluate_plan",
     "dpsel.evaluating",
-    "dpsel.in_memory",
     "dpsel.labels",
     "dpsel.orders",
     "dpsel.plan",

@@ -94,7 +94,8 @@ def baseline(
 
     two-stage: blocks of rows vote for features by a LASSO each, and a private top-k chooses among
     the votes (Kifer et al.). dpkendall: k private rounds (Dick et al.). sis and lasso: the largest
-    scores and coefficients, without any privacy. Holds the table in memory.
+    scores and coefficients, without any privacy. A table that does not
+    fit in memory is kept in a temporary file.
 
     Example: dpsel baseline data.parquet --target y --k 5 --epsilon 2 --method two-stage --blocks 10
     """

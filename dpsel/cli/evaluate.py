@@ -53,7 +53,7 @@ def evaluate(
 
     For the data's holder only: nothing of what it prints or writes is private. It runs every
     method for every k and epsilon many times, and compares the picks with features taken as true.
-    Holds the tables in memory.
+    Tables that do not fit in memory are kept in temporary files.
 
     Example: dpsel evaluate data.parquet --target y --k 5 --epsilon 0.1:20:log12 --report r.html
 

@@ -1,12 +1,14 @@
 """The method `dpkendall`: k rounds, each for a feature that tells of the target and of no other."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.checks import check_epsilon, check_k
 from dpsel.core.errors import UsageError
+from dpsel.core.kept import Matrix, column_of
 from dpsel.core.mechanisms.peeling import peeling
 from dpsel.core.privacy import Neighbors, Unit
 from dpsel.core.randomness import Randomness
@@ -17,12 +19,13 @@ _SHIFT = 16
 _ONE = 1 << 16
 MOST_ROUNDS = 1 << 16
 
-Kendall = Callable[[FloatArray, FloatArray], IntArray]
+Table = TypeVar("Table", bound=Matrix)
+Kendall = Callable[[FloatArray, Table], IntArray]
 """(x, others) -> |S| / (n - 1) of x and each column of others, in units of 2^-32, rounded down."""
 
 
 def kendall_rounds(
-    X: FloatArray,
+    X: Table,
     y: FloatArray,
     k: int,
     epsilon: float,
@@ -30,7 +33,7 @@ def kendall_rounds(
     *,
     neighbors: Neighbors,
     unit: Unit,
-    kendall: Kendall,
+    kendall: Kendall[Table],
 ) -> IntArray:
     """Return the ascending indices of k features, chosen one after the other [DGJ23].
 
@@ -87,4 +90,4 @@ def kendall_rounds(
         if len(chosen) == k:
             return np.sort(np.array(chosen, dtype=np.int64))
         left = np.delete(left, place)
-        with_chosen += kendall(X[:, chosen[-1]], X) >> _SHIFT
+        with_chosen += kendall(column_of(X, chosen[-1]), X) >> _SHIFT

@@ -46,6 +46,10 @@ class Scaling:
         assert fills is not None
         return replace(self, fill=np.where(statistics.empty, self.center, fills))
 
+    def part(self, columns: slice) -> "Scaling":
+        """Return the scaling of some columns."""
+        return Scaling(self.center[columns], self.half_scale[columns], self.fill[columns])
+
     def with_last(self, other: "Scaling") -> "Scaling":
         """Return the same scaling with another one's last column."""
         return Scaling(

@@ -5,7 +5,8 @@ table gives the same bits.
 """
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
 import numpy as np
@@ -126,6 +127,14 @@ def exact_statistics(X: FloatArray) -> ColumnStatistics:
             spread = NORMAL_MAD * _median(np.abs(values - medians[place]))
             deviations[place] = spread or _deviation(values, moments.mean[place])
     return replace(moments, median=medians, robust_deviation=deviations)
+
+
+def joined_statistics(parts: Sequence[ColumnStatistics]) -> ColumnStatistics:
+    """Return the statistics of `exact_statistics` for columns that were looked at in parts."""
+    names = [field.name for field in fields(ColumnStatistics)]
+    return ColumnStatistics(
+        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    )
 
 
 def _median(values: FloatArray) -> float:

@@ -7,14 +7,17 @@ References:
     [KST12] Kifer, Smith & Thakurta, COLT 2012.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.checks import check_at_least, check_k
+from dpsel.core.dealing import dealt
 from dpsel.core.errors import UsageError
+from dpsel.core.kept import Matrix
 from dpsel.core.lasso import PENALTY, block_coefficients, largest, quiet_solver
 from dpsel.core.privacy import Neighbors, Unit
 from dpsel.core.randomness import Randomness, integers_below
@@ -74,7 +77,7 @@ def contiguous_blocks(rows: int, blocks: int) -> IntArray:
 
 
 def block_votes(
-    X: FloatArray,
+    X: Matrix,
     y: FloatArray,
     block_of_row: IntArray,
     blocks: int,
@@ -110,53 +113,62 @@ def block_votes(
     check_k(k, X.shape[1])
     check_at_least(1, blocks, "blocks")
     check_at_least(1, threads, "threads")
-    lots = _rows_of_blocks(block_of_row, blocks)
-
-    def voted(rows: IntArray) -> IntArray:
-        return largest(block_coefficients(X, y, rows, penalty), k)
-
-    votes = np.zeros(X.shape[1], dtype=np.int64)
-    with quiet_solver(penalty), ThreadPoolExecutor(threads) as pool:
-        try:
-            pending = [pool.submit(voted, rows) for rows in lots]
-            for done, vote in enumerate(as_completed(pending), start=1):
-                votes[vote.result()] += 1
-                progress(done / blocks)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with quiet_solver(penalty):
+        (votes,) = votes_for_each_k(
+            X, y, block_of_row, blocks, [k], penalty=penalty, threads=threads, progress=progress
+        )
     return votes
 
 
 def votes_for_each_k(
-    X: FloatArray,
+    X: Matrix,
     y: FloatArray,
     block_of_row: IntArray,
     blocks: int,
     ks: Sequence[int],
     *,
     penalty: float = PENALTY,
+    threads: int = 1,
+    progress: Progress = _silent,
 ) -> list[IntArray]:
     """Return the votes of `block_votes` for several k, fitting every block once.
 
-    Works in the caller's thread, within `quiet_solver`, which belongs to the whole process.
+    For use within `quiet_solver`, which belongs to the whole process.
     """
     votes = [np.zeros(X.shape[1], dtype=np.int64) for _ in ks]
-    for rows in _rows_of_blocks(block_of_row, blocks):
-        coefficients = block_coefficients(X, y, rows, penalty)
-        for total, k in zip(votes, ks, strict=True):
-            total[largest(coefficients, k)] += 1
+    done = 0
+
+    def voted(some: Matrix, target: FloatArray, rows: IntArray) -> list[IntArray]:
+        coefficients = block_coefficients(some, target, rows, penalty)
+        return [largest(coefficients, k) for k in ks]
+
+    for some, target, lots in dealt(X, y, block_of_row, blocks):
+        for vote in _in_threads(partial(voted, some, target), lots, threads):
+            for total, chosen in zip(votes, vote, strict=True):
+                total[chosen] += 1
+            done += 1
+            progress(done / blocks)
     return votes
 
 
-def _rows_of_blocks(block_of_row: IntArray, blocks: int) -> list[IntArray]:
-    """Return the rows of each block, in the order of the table, whatever the other blocks hold."""
-    order = np.argsort(block_of_row, kind="stable")
-    return np.split(order, np.searchsorted(block_of_row[order], np.arange(1, blocks)))
+def _in_threads(
+    work: Callable[[IntArray], list[IntArray]], lots: Sequence[IntArray], threads: int
+) -> Iterator[list[IntArray]]:
+    """Yield what comes of each lot, in any order."""
+    if threads == 1:
+        yield from map(work, lots)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for vote in as_completed([pool.submit(work, rows) for rows in lots]):
+                yield vote.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def two_stage_scores(
-    X: FloatArray,
+    X: Matrix,
     y: FloatArray,
     k: int,
     *,

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from dpsel.core.arrays import FloatArray
 from dpsel.core.errors import InputError
+from dpsel.core.kept import KeptTable
 from dpsel.io.arrow_values import kind_of, numbers, sound, text_numbers
 from dpsel.io.border import reading
 from dpsel.io.cells import cells_of
@@ -22,8 +23,12 @@ from dpsel.io.columns import Kind, nearest
 from dpsel.io.distinct import as_texts
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.rows_of_text import BLOCK_BYTES, TextRows, row_ends
+from dpsel.io.scratch import ScratchKeeper
 from dpsel.io.sources import ByteStream, Source
+from dpsel.io.turned_table import TurnedTable
 
+# Numbers, and the columns made of them.
+_COPIES = 3
 _BLANK_LINES = re.compile(rb"\n(?:\r?\n)+")
 
 
@@ -36,7 +41,7 @@ class FeatureRows:
         self.samples = [name.strip() for name in samples]
         self.names: list[str] = []
         self.marks: list[str | None] = []
-        self._columns: list[pa.Array] = []
+        self._kept = KeptTable(ScratchKeeper(_COPIES), len(samples))
         if not samples:
             raise InputError(f"{label}: has one column only; is the separator right?")
         _refuse_unclear(self.samples, "sample", label)
@@ -44,17 +49,19 @@ class FeatureRows:
     def add(self, names: Sequence[str | None], matrix: FloatArray) -> None:
         """Add features, a row of the matrix each."""
         self.names += [name or "" for name in names]
-        self._columns += [pa.array(row) for row in np.ascontiguousarray(matrix)]
+        self._kept.add(0, matrix)
 
-    def table(self, labels: list[str | None] | None, target: str) -> pa.Table:
+    def table(self, labels: list[str | None] | None, target: str) -> "pa.Table | TurnedTable":
         """Return one row a sample: all features, then the labels, or else the row `target`.
+
+        It is an Arrow table, or one in a temporary file if it does not fit in memory.
 
         Privacy:
             Guarantee: none; the result is private data, like the file.
             Tested by: tests/io/test_feature_rows.py
         """
         _refuse_unclear(self.names, "feature", self.label)
-        fields = dict(zip(self.names, self._columns, strict=True))
+        fields = {name: place for place, name in enumerate(self.names)}
         if labels is not None and target in fields:
             raise InputError(f"{self.label}: feature '{target}' is named like --target; rename one")
         if labels is None and fields.pop(target, None) is None:
@@ -64,8 +71,15 @@ class FeatureRows:
         if not fields:
             raise InputError(f"{self.label}: has no feature; one a row is needed")
         texts = [(mark or "").strip() or None for mark in (labels or self.marks)]
-        columns = [*fields.values(), pa.array(texts, pa.large_string())]
-        return pa.Table.from_arrays(columns, names=[*fields, target])
+        marks = pa.array(texts, pa.large_string())
+        if not self._kept.in_memory:
+            features = [(place, name) for name, place in fields.items()]
+            return TurnedTable(self.label, self._kept, features, target, marks)
+        chunks = (np.ascontiguousarray(rows) for _, rows in self._kept.row_chunks())
+        columns = [pa.array(row) for chunk in chunks for row in chunk]
+        return pa.Table.from_arrays(
+            [*(columns[place] for place in fields.values()), marks], names=[*fields, target]
+        )
 
 
 def read_feature_rows(
@@ -75,12 +89,13 @@ def read_feature_rows(
     separator: str | None,
     input_format: InputFormat,
     target: str,
-) -> pa.Table:
+) -> "pa.Table | TurnedTable":
     """Return a table of one feature a row as one of a sample a row, its labels last.
 
     The first column holds the features' names, every other one is a sample. A cell that is no
     number is NaN. `labels` is a CSV or TSV of samples and labels, or of one label a line in the
-    samples' order; without it, the row `target` holds them. The whole table is in memory.
+    samples' order; without it, the row `target` holds them. A text is read in blocks, and what does
+    not fit in memory is in a temporary file; a Parquet or Arrow table is in memory.
 
     Privacy:
         Guarantee: none; the result is private data, like the file.

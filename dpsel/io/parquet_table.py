@@ -18,11 +18,15 @@ from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.pieces import Groups, Piece, RowReader, Rows, groups_within
 from dpsel.io.provenance import from_metadata
 from dpsel.io.sources import Source
+from dpsel.io.turned_pieces import rows_of_columns
 
 _KIND = KINDS[InputFormat.PARQUET]
 _CELLS_AT_ONCE = 1 << 22
 # A row group with more rows than this is cut into batches, with the target read along each time.
 _ROWS_AT_ONCE = 1 << 21
+_MANY_COLUMNS = 1 << 8
+# Bytes of a column that are read ahead, where a row group is read in batches.
+_BUFFER, _LEAST_BUFFER, _BUFFERS_IN_ALL = 1 << 18, 1 << 12, 1 << 26
 
 
 class ParquetTable:
@@ -114,7 +118,14 @@ class ParquetTable:
 
     def _row_pieces(self, group: int, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield pieces with all features of some rows."""
-        at_once = max(1, _CELLS_AT_ONCE // max(1, len(layout.features)))
+        count = len(layout.features)
+        long = self._metadata.row_group(group).num_rows > _ROWS_AT_ONCE
+        if count > _MANY_COLUMNS and not long:
+            # Batches would hold a page of every column, which may be all of the row group.
+            done = (group + 1) / self._metadata.num_row_groups
+            yield from rows_of_columns(self._whole_pieces(group, layout, rows), count, done)
+            return
+        at_once = max(1, _CELLS_AT_ONCE // max(1, count))
         wanted = [layout.target, *layout.features]
         for found in self._batches(group, wanted, at_once):
             these = Rows(rows.target(found[0]), None)
@@ -138,7 +149,9 @@ class ParquetTable:
 
     def _batches(self, group: int, positions: list[int], rows: int) -> Iterator[list[Any]]:
         """Yield columns of a row group in batches of the same rows, whatever the columns."""
-        file = self._new_file()
+        # Through buffers: else all bytes of the row group are read before the first batch.
+        buffer = min(_BUFFER, max(_LEAST_BUFFER, _BUFFERS_IN_ALL // max(1, len(positions))))
+        file = self._new_file(pre_buffer=False, buffer_size=buffer)
         for batch in file.iter_batches(
             rows, row_groups=[group], columns=self._names(positions), use_threads=True
         ):
@@ -159,14 +172,14 @@ class ParquetTable:
         file: pq.ParquetFile = self._own.file
         return file
 
-    def _new_file(self) -> pq.ParquetFile:
+    def _new_file(self, **options: Any) -> pq.ParquetFile:
         """Return a new reader."""
         return pq.ParquetFile(
             self._open(),
             metadata=self._metadata,
             read_dictionary=self._coded,
             # A store answers slowly: ask for the columns of a piece in few requests.
-            pre_buffer=callable(self._place),
+            **{"pre_buffer": callable(self._place), **options},
         )
 
     def _open(self) -> Any:

@@ -12,6 +12,7 @@ from dpsel.io.formats import InputFormat, Orientation
 from dpsel.io.pieces import Table
 from dpsel.io.sources import STDIN, Source, common_format, find_sources
 from dpsel.io.tables import frame_table, open_sources
+from dpsel.io.turned_table import TurnedTable
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,10 @@ class RawTable:
     def _of_memory(
         self, table: Any, source: Source, labels_are_numbers: bool
     ) -> Callable[[], Table]:
-        """Return what opens a table in memory under the name of its file."""
+        """Return what opens a table in memory, or in a file, under the name of its file."""
+        if isinstance(table, TurnedTable):
+            turned = table.numbered() if labels_are_numbers else table
+            return lambda: turned
         if labels_are_numbers:
             table = _with_numbers(table, self.target)
 

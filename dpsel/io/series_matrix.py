@@ -4,8 +4,7 @@ import csv
 import difflib
 import io
 import re
-
-import pyarrow as pa
+from typing import Any
 
 from dpsel.core.errors import InputError
 from dpsel.io.border import reading
@@ -28,12 +27,12 @@ def is_series_matrix(first_bytes: bytes) -> bool:
     return begin.lower().startswith(b"!series_")
 
 
-def read_series_matrix(source: Source, *, label_key: str | None, target: str) -> pa.Table:
+def read_series_matrix(source: Source, *, label_key: str | None, target: str) -> Any:
     """Return a series matrix as a table of one sample a row, with its labels as the last column.
 
     A label is what follows `label_key: ` in the sample's characteristics, whatever the key's
     case; a sample without it has a null. A cell of the matrix that is no number is NaN. The
-    whole file is held in memory, and the table besides.
+    whole file is held in memory, and so is the table, or else it is in a temporary file.
 
     Privacy:
         Guarantee: none; the result is private data, like the file.

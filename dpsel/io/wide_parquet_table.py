@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import repeat
 from typing import Any
 
@@ -19,6 +20,7 @@ from dpsel.io.parquet_footer import FooterShape
 from dpsel.io.pieces import Piece, RowReader, Rows
 from dpsel.io.provenance import KEY, from_metadata
 from dpsel.io.sources import Source
+from dpsel.io.turned_pieces import rows_of_columns
 
 _KIND = KINDS[InputFormat.PARQUET]
 _CELLS_AT_ONCE = 1 << 25
@@ -71,10 +73,12 @@ class WideParquetTable:
         if not self._in_utf8(layout):
             yield from self._other_reader().pieces(layout, rows)
             return
-        if layout.whole_rows:
-            yield from self._row_pieces(layout, rows)
-            return
         count = len(layout.features)
+        if layout.whole_rows and self._rows * count > _CELLS_AT_ONCE:
+            # A slice of rows would be cut from all columns, read again for every slice.
+            by_columns = self.pieces(replace(layout, whole_rows=False), rows)
+            yield from rows_of_columns(by_columns, count, 1.0)
+            return
         marks = [layout.target] if layout.person is None else [layout.target, layout.person]
         these: Rows | None = None
         for first in range(0, max(1, count), self._width):
@@ -106,16 +110,6 @@ class WideParquetTable:
         else:
             yield found
 
-    def _row_pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
-        """Yield pieces with all features of some rows."""
-        at_once = max(1, _CELLS_AT_ONCE // max(1, len(layout.features)))
-        for start in range(0, max(1, self._rows), at_once):
-            with reading(self.label, _KIND):
-                found = self._read([*layout.features, layout.target], start, at_once)
-                these = rows.rows(found.mark(layout.target), None)
-                block = these.block(0, found.matrix(layout.features))
-            yield Piece(lambda block=block: block, min(1.0, (start + at_once) / max(1, self._rows)))  # type: ignore[misc]
-
     def close(self) -> None:
         """Do nothing: every reader closes itself."""
 
@@ -131,11 +125,11 @@ class WideParquetTable:
             return False
         return True
 
-    def _read(self, positions: list[int], start: int = 0, rows: int | None = None) -> "_Columns":
+    def _read(self, positions: list[int]) -> "_Columns":
         """Read columns by position: polars takes some names for patterns. All is fastest."""
         self._footer_reader.join()
         ordered = sorted(set(positions))
-        scan = self._scan if rows is None else self._scan.slice(start, rows)
+        scan = self._scan
         if len(ordered) < len(self.columns):
             scan = scan.select(pl.nth(*ordered))
         frame = scan.collect()

@@ -7,6 +7,7 @@ import numpy as np
 from dpsel.core.arrays import FloatArray
 from dpsel.core.choices import Scale
 from dpsel.core.evaluation.data import EvaluationData
+from dpsel.core.kept import Matrix, changed, column_groups, row_chunks
 from dpsel.core.lasso import lasso_coefficients
 
 PAPER = {
@@ -33,10 +34,13 @@ PAPER = {
 """Table 1 of the paper: R^2 of a LASSO with lambda = 0.1."""
 
 
-def r_squared(X: FloatArray, y: FloatArray) -> tuple[float, int]:
+def r_squared(X: Matrix, y: FloatArray) -> tuple[float, int]:
     """Return R^2 of a LASSO with lambda = 0.1 on its own rows, and its number of features."""
     weights = lasso_coefficients(X, y)
-    rest = y - y.mean() - (X - X.mean(axis=0)) @ weights
+    means = np.concatenate([columns.mean(axis=0) for _, columns in column_groups(X)])
+    rest = y - y.mean()
+    for row, rows in row_chunks(X):
+        rest[row : row + len(rows)] -= (rows - means) @ weights
     spread = float(((y - y.mean()) ** 2).sum())
     share = 1.0 - float((rest**2).sum()) / spread if spread else 0.0
     return share, int(np.count_nonzero(weights))
@@ -50,9 +54,11 @@ def r_squared_row(data: EvaluationData) -> dict[str, Any]:
     """
     rows = data.scaled(Scale.MAX_ABS, 1.0)
     ours, used = r_squared(rows.X, rows.y)
-    low, high = data.raw.X.min(axis=0), data.raw.X.max(axis=0)
+    ends = [(X.min(axis=0), X.max(axis=0)) for _, X in column_groups(data.raw.X)]
+    low, high = (np.concatenate(end) for end in zip(*ends, strict=True))
     width = np.where(high > low, high - low, 1.0)
-    nearest, nearest_used = r_squared(2.0 * (data.raw.X - low) / width - 1.0, rows.y)
+    spread_out = changed(data.raw.X, lambda some, X: 2.0 * (X - low[some]) / width[some] - 1.0)
+    nearest, nearest_used = r_squared(spread_out, rows.y)
     return {
         "dataset": data.name,
         "n": len(rows.y),

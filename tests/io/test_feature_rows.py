@@ -2,6 +2,7 @@
 
 import gzip
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,13 @@ import pytest
 
 from dpsel.core.errors import InputError
 from dpsel.io import feature_rows
+from dpsel.io.columns import Wanted, choose_columns
 from dpsel.io.feature_rows import read_feature_rows
-from dpsel.io.formats import InputFormat
+from dpsel.io.formats import InputFormat, Orientation
+from dpsel.io.pieces import RowReader
+from dpsel.io.raw_tables import RawTable
 from dpsel.io.sources import Source
+from dpsel.io.targets import TargetCoding
 
 TABLE = "gene,s1,s2,s3\na,1,2,3\nb,-0.5,,x\n"
 LABELS = "s1,ill\ns2,well\ns3,ill\n"
@@ -301,3 +306,39 @@ def test_damaged_parquet_and_arrow_files_are_refused(
     assert str(raised.value) == (
         f"t: cannot be read as {kind}; it is damaged, cut short or in another format"
     )
+
+
+def test_a_table_that_does_not_fit_in_memory_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    samples = [f"s{i}" for i in range(300)]
+    matrix = rng.normal(0, 1, (900, 300)).round(6)
+    lines = [f"g{i}," + ",".join(map(str, row)) for i, row in enumerate(matrix.tolist())]
+    lines.insert(70, "y," + ",".join(map(str, rng.integers(0, 3, 300).tolist())))
+    lines[5] = "g5," + ",".join(["", "x"] * 150)
+    path = write(tmp_path, "t.csv", "\n".join([",".join(["gene", *samples]), *lines]) + "\n")
+    monkeypatch.setattr(feature_rows, "BLOCK_BYTES", 1 << 18)
+    found = []
+    for memory in ("1GB", "100KB"):
+        monkeypatch.setenv("DPSEL_MEMORY", memory)
+        raw = RawTable(str(path), "y", Orientation.ROWS, None, None, None, None)
+        for as_numbers in (True, False):
+            opener = raw.opener(labels_are_numbers=as_numbers)
+            wanted = Wanted("y", exclude=("g7",), labels=not as_numbers)
+            coding = TargetCoding(None if as_numbers else "2")
+            for _ in range(2):
+                table = opener()
+                layout = replace(
+                    choose_columns(table.columns, wanted, table.label), whole_rows=True
+                )
+                pieces = list(table.pieces(layout, RowReader(coding)))
+                blocks = [piece.read() for piece in pieces]
+                rows = np.concatenate([np.column_stack([b.X, b.y]) for b in blocks])
+                found.append((type(table).__name__, table.label, table.columns, rows))
+    assert [one[0] for one in found] == ["ArrowStreamTable"] * 4 + ["TurnedTable"] * 4
+    for ours, theirs in zip(found[:4], found[4:], strict=True):
+        assert ours[1:3] == theirs[1:3]
+        assert np.array_equal(ours[3], theirs[3], equal_nan=True)
+    assert np.array_equal(found[0][3][:, :5], matrix.T[:, :5])
+    assert np.isnan(found[0][3][:, 5]).all()

@@ -13,13 +13,13 @@ from dpsel.core.evaluation.data import Rows
 from dpsel.core.evaluation.metrics import lipschitz_bound
 from dpsel.core.exact import exact_top_k
 from dpsel.core.kendall_rounds import kendall_rounds
+from dpsel.core.kept import KeptTable, Matrix, row_chunks
 from dpsel.core.mechanisms.registry import find_mechanism
 from dpsel.core.privacy import Neighbors, Unit
 from dpsel.core.randomness import Randomness
-from dpsel.core.scores.base import Scores
+from dpsel.core.scores.base import KeepsRows, Scores
 from dpsel.core.scores.registry import find_score
 
-_ROWS_AT_ONCE = 1 << 20
 _MOST_REMEMBERED = 1 << 28
 
 
@@ -140,7 +140,7 @@ class RoundDraws:
         ]
         return Drawn(np.stack(picks), self._kendall(y, X), None)
 
-    def _kendall(self, x: FloatArray, others: FloatArray) -> IntArray:
+    def _kendall(self, x: FloatArray, others: Matrix) -> IntArray:
         """Compare a column with all others, or remember it."""
         key = x.tobytes()
         found = self.known.get(key)
@@ -155,7 +155,7 @@ class RoundDraws:
 def table_scores(
     score: str, rows: Rows, bounds: Bounds | None, neighbors: Neighbors, unit: Unit
 ) -> Scores:
-    """Return the scores of a table in memory, as `select` would find them.
+    """Return the scores of a table, as `select` would find them.
 
     Privacy:
         Guarantee: none; the result is private input for a mechanism.
@@ -163,9 +163,11 @@ def table_scores(
     """
     unbounded = Bounds.of([UNIT_INTERVAL] * rows.X.shape[1], UNIT_INTERVAL)
     found = find_score(score).make(bounds or unbounded, neighbors, unit)
-    for first in range(0, len(rows.y), _ROWS_AT_ONCE):
-        some = slice(first, first + _ROWS_AT_ONCE)
-        found.add(found.part(Block(0, rows.X[some], rows.y[some])))
+    if isinstance(rows.X, KeptTable) and isinstance(found, KeepsRows):
+        found.take(rows.X, rows.y)
+        return found.scores()
+    for first, some in row_chunks(rows.X):
+        found.add(found.part(Block(0, some, rows.y[first : first + len(some)])))
     return found.scores()
 
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray, NumberArray
+from dpsel.core.kept import KeptTable, Matrix
 from dpsel.core.mechanisms.losses import log_subsets
 
 _NORMAL_95 = 1.959963984540054
@@ -66,8 +67,16 @@ def top_great_good(picks: IntArray, scores: NumberArray) -> tuple[float, float, 
     return top, great, good
 
 
-def correlations(X: FloatArray, y: FloatArray) -> FloatArray:
+def correlations(X: Matrix, y: FloatArray) -> FloatArray:
     """Return |Pearson's correlation| of each feature with the target; 0 for a constant one."""
+    if not isinstance(X, KeptTable):
+        return _correlations(X, y)
+    found = [_correlations(X.columns(first, last), y) for first, last in X.column_groups()]
+    return np.concatenate([np.zeros(0), *found])
+
+
+def _correlations(X: FloatArray, y: FloatArray) -> FloatArray:
+    """Return the same for a table in memory."""
     with np.errstate(invalid="ignore", divide="ignore"):
         moved = X - X.mean(axis=0)
         target = y - y.mean()

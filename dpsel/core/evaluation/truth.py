@@ -7,6 +7,7 @@ import numpy as np
 
 from dpsel.core.errors import InputError, UsageError
 from dpsel.core.evaluation.data import FoundTruth, Rows
+from dpsel.core.kept import target_products
 from dpsel.core.lasso import PENALTY, lasso_coefficients
 
 LASSO = "lasso"
@@ -32,7 +33,7 @@ class Truth:
         if self.kind == LASSO:
             return FoundTruth(lasso_coefficients(rows.X, rows.y, self.penalty), None)
         if self.kind == SIS:
-            return FoundTruth(np.abs(rows.y @ rows.X), None)
+            return FoundTruth(np.abs(target_products(rows.X, rows.y)), None)
         place = {name: i for i, name in enumerate(features)}
         for name in self.names:
             if name not in place:

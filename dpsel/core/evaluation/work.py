@@ -26,6 +26,8 @@ class VoteWork:
     equal_blocks: bool
     penalty: float
     seed: int
+    threads: int = 1
+    """How many blocks are fitted at a time, within one process."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,13 @@ def fit_votes(work: VoteWork, task: tuple[Scale, int]) -> list[list[list[int]]]:
     deal = random_partition if work.equal_blocks else independent_blocks
     block_of_row = deal(len(rows.y), work.blocks, rng)
     votes = votes_for_each_k(
-        rows.X, rows.y, block_of_row, work.blocks, work.ks, penalty=work.penalty
+        rows.X,
+        rows.y,
+        block_of_row,
+        work.blocks,
+        work.ks,
+        penalty=work.penalty,
+        threads=work.threads,
     )
     return [_sparse(one) for one in votes]
 

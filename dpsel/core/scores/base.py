@@ -9,6 +9,7 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, NumberArray, RealArray
 from dpsel.core.blocks import Block, Columns
 from dpsel.core.errors import UsageError
+from dpsel.core.kept import Keeper, KeptTable
 
 
 @dataclass(frozen=True)
@@ -91,4 +92,17 @@ class TotalingScore(Score, Protocol):
 
         `first_feature` is the place that the score's own first feature has in the whole table.
         """
+        ...
+
+
+@runtime_checkable
+class KeepsRows(Protocol):
+    """A score that needs all rows at once, and can do with rows on a disk."""
+
+    def keep_in(self, keeper: Keeper) -> None:
+        """Let `keeper` have the blocks that will be added."""
+        ...
+
+    def take(self, table: KeptTable, y: FloatArray) -> None:
+        """Score a table that is kept already, instead of blocks."""
         ...

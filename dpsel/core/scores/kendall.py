@@ -1,15 +1,18 @@
 """The score `kendall`: |S| / (n - 1), where S counts agreeing less disagreeing pairs of rows."""
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray, NumberArray
-from dpsel.core.blocks import Block, cells_of
+from dpsel.core.blocks import Block
 from dpsel.core.bounds import Bounds
 from dpsel.core.errors import InputError
+from dpsel.core.kept import Keeper, KeptTable, MemoryKeeper
 from dpsel.core.privacy import MOST_ROWS, Neighbors, Unit
 from dpsel.core.scores.base import Outside, Scores
 
@@ -34,7 +37,7 @@ class KendallTotal:
 
 
 class KendallScore:
-    """Keeps all blocks, and compares all pairs of rows at the end.
+    """Keeps all blocks, in memory or where it is told to, and compares all pairs at the end.
 
     S = sum over pairs i < j of sign(x_i - x_j) sign(y_i - y_j). Ties count 0, and so does a pair
     with a missing value, whose row still counts in n. Infinities are ordinary extreme values.
@@ -73,12 +76,21 @@ class KendallScore:
         halves = 4 if neighbors is Neighbors.REPLACE_ONE else 3
         self._sensitivity = halves * UNIT // 2 * unit.rows
         self._threads = threads or _cores()
-        self._blocks: list[tuple[int, Block]] = []
-        self._rows_of = np.zeros(len(bounds.lower), dtype=np.int64)
+        self._table = KeptTable(MemoryKeeper(), len(bounds.lower))
+        # Of features whose pairs were counted elsewhere: how many rows they have there.
+        self._rows_elsewhere = np.zeros(len(bounds.lower), dtype=np.int64)
         self._pairs = np.zeros(len(bounds.lower), dtype=np.int64)
         self._targets: list[FloatArray] = []
         self._rows = 0
         self.outside = Outside()
+
+    def keep_in(self, keeper: Keeper) -> None:
+        """Let `keeper` have the blocks; for a score without any."""
+        self._table = KeptTable(keeper, self._table.shape[1])
+
+    def take(self, table: KeptTable, y: FloatArray) -> None:
+        """Score a table that is kept already; for a score without any block."""
+        self._table, self._targets, self._rows = table, [y], len(y)
 
     def part(self, block: Block) -> Block:
         """Return the block itself: pairs need all rows."""
@@ -89,50 +101,47 @@ class KendallScore:
         if isinstance(part, KendallTotal):
             self._add_total(part)
             return
-        rows, columns = part.X.shape
-        rows_of = self._rows_of[part.first_feature : part.first_feature + columns]
-        if len(set(rows_of.tolist())) > 1:
-            raise ValueError("blocks were not added in the order of the rows")
-        if columns:
-            self._blocks.append((int(rows_of[0]), part))
-            rows_of += rows
+        self._table.add(part.first_feature, part.X)
         if part.first_feature == 0:
             self._targets.append(part.y)
-            self._rows += rows
+            self._rows += len(part.X)
         if self._rows > MOST_ROWS:
             raise InputError(f"a table may have at most {MOST_ROWS} rows")
 
     def _add_total(self, total: KendallTotal) -> None:
         """Add the pairs of features that have no rows here yet."""
         features = slice(total.first_feature, total.first_feature + len(total.rows))
-        if (np.minimum(self._rows_of[features], total.rows) > 0).any():
+        there = self._rows_elsewhere[features]
+        if len(self._table) or (np.minimum(there, total.rows) > 0).any():
             raise ValueError("a total needs all rows of its features at once")
-        self._rows_of[features] += total.rows
+        there += total.rows
         self._pairs[features] += total.pairs
-        self._rows = int(self._rows_of.max(initial=self._rows))
+        self._rows = int(self._rows_elsewhere.max(initial=self._rows))
         if self._rows > MOST_ROWS:
             raise InputError(f"a table may have at most {MOST_ROWS} rows")
 
     def total(self, first_feature: int = 0) -> KendallTotal:
         """Return S of all features that have rows, as a part for a table with these features."""
-        pairs = self._pairs + self._pair_sums() if self._blocks else self._pairs.copy()
-        return KendallTotal(first_feature, self._rows_of.copy(), pairs)
+        if not len(self._table):
+            return KendallTotal(first_feature, self._rows_elsewhere.copy(), self._pairs.copy())
+        if self._rows_elsewhere.any() or len(self._table) != self._rows:
+            raise ValueError("some features have fewer rows than others")
+        rows = np.full(len(self._pairs), self._rows, dtype=np.int64)
+        return KendallTotal(first_feature, rows, self._pair_sums())
 
     def scores(self) -> Scores:
         """Return the scores of all that was added, in units of 2^-32, rounded down."""
-        pairs = np.abs(self.total().pairs)
-        if (self._rows_of != self._rows).any():
+        total = self.total()
+        if (total.rows != self._rows).any():
             raise ValueError("some features have fewer rows than others")
         # In two steps, so that nothing leaves 64 bits: the rest is below n - 1 < 2^31.
-        whole, rest = np.divmod(pairs, max(1, self._rows - 1))
+        whole, rest = np.divmod(np.abs(total.pairs), max(1, self._rows - 1))
         values = whole * UNIT + rest * UNIT // max(1, self._rows - 1)
         return Scores(values, float(self._sensitivity))
 
     def _pair_sums(self) -> IntArray:
         """Return S for every feature, from groups of features in threads."""
-        features = len(self._rows_of)
-        if (self._rows_of != self._rows).any():
-            raise ValueError("some features have fewer rows than others")
+        features = self._table.shape[1]
         y = np.concatenate([np.zeros(0), *self._targets])
         rows = np.argsort(y, kind="stable")[: np.count_nonzero(~np.isnan(y))]
         if len(rows) < 2:
@@ -142,24 +151,24 @@ class KendallScore:
         threads = max(1, min(self._threads, _CELLS_IN_ALL // padded))
         width = max(1, min(_CELLS_AT_ONCE, _CELLS_IN_ALL // threads) // padded)
 
-        def work(first: int) -> IntArray:
-            return pair_sums(self._columns(first, min(first + width, features))[:, rows], classes)
+        def work(columns: Callable[[int, int], FloatArray], first: int, last: int) -> IntArray:
+            return pair_sums(columns(first, last).T[:, rows], classes)
 
+        found = [np.zeros(0, dtype=np.int64)]
         with ThreadPoolExecutor(threads) as pool:
-            found = list(pool.map(work, range(0, features, width)))
-        return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+            for first, last in self._table.column_groups():
+                columns = self._columns(first, last)
+                firsts = range(first, last, width)
+                lasts = (min(start + width, last) for start in firsts)
+                found += pool.map(partial(work, columns), firsts, lasts)
+        return np.concatenate(found)
 
-    def _columns(self, first: int, last: int) -> FloatArray:
-        """Return the features from `first` to before `last`, one a row."""
-        columns = np.empty((last - first, self._rows))
-        for row, block in self._blocks:
-            left = max(first, block.first_feature)
-            right = min(last, block.first_feature + block.X.shape[1])
-            if left < right:
-                own = slice(left - block.first_feature, right - block.first_feature)
-                rows = slice(row, row + len(block.X))
-                columns[left - first : right - first, rows] = cells_of(block.X, slice(None), own).T
-        return columns
+    def _columns(self, first: int, last: int) -> Callable[[int, int], FloatArray]:
+        """Return what has the features of a group; from a disk they are read all at once."""
+        if self._table.in_memory:
+            return self._table.columns
+        group = self._table.columns(first, last)
+        return lambda start, end: group[:, start - first : end - first]
 
 
 def pair_sums(columns: FloatArray, classes: IntArray) -> IntArray:

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
+from dpsel.core import kept
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.audit.exact_law import Subset, subset_law
 from dpsel.core.bounds import Bounds, Interval
@@ -331,7 +332,7 @@ def test_table_scores_are_those_of_select_wherever_the_rows_are_cut(
         frame, score=score, neighbors=str(neighbors), exclude=("who",), **asked, **person
     )
     for rows_at_once in (1 << 20, 23, 7, 1):
-        monkeypatch.setattr(draws, "_ROWS_AT_ONCE", rows_at_once)
+        monkeypatch.setattr(kept, "TILE_CELLS", 3 * rows_at_once)
         found = table_scores(score, Rows(X, y), bounds, neighbors, unit)
         assert found.values.tolist() == expected.values.tolist()
         assert found.sensitivity == expected.sensitivity
