@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+CORES = len(os.sched_getaffinity(0))
 ROOT = Path(__file__).resolve().parent.parent
 
 

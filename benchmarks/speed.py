@@ -1,10 +1,11 @@
 """`dpsel select` as a whole process, beside its peers, in one run.
 
-    python benchmarks/speed.py [--runs 5] [--folder DIR] [--only tall,medium,wide,csv,small,help]
+    python benchmarks/speed.py [--runs 5] [--folder DIR] [--only GROUP,GROUP]
 
 Makes an environment with this package and its peers (duckdb, scikit-learn, opendp), and tables:
 tall (5 x 10^6 rows of 100 columns), medium (10^5 x 5000), wide (100 x 22,283 and 100 x 200,000),
-all float32 in Parquet with snappy, a CSV of 2 GB, and one of 3 x 3. Every command is a process of
+all float32 in Parquet with snappy, a CSV of 2 GB, and one of 3 x 3; and for other methods 10^6 x 50
+(kendall) and 10^4 x 10^4 (two-stage, by `dpsel baseline`). Every command is a process of
 its own; all of a group take turns. Prints for each the median time relative to the first of its
 group, its seconds and its resident memory, and whether the targets are met.
 
@@ -14,20 +15,16 @@ a few columns at a time, on all cores, and throws it away.
 
 import argparse
 import multiprocessing
-import os
 import platform
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
-from processes import Measured, compared, installed
+from processes import CORES, Measured, compared, installed
+from tables import write_csv, write_parquet
 
 PEERS = ("duckdb", "scikit-learn", "opendp")
-CORES = len(os.sched_getaffinity(0))
 
 DECODE = f"""
 import sys
@@ -74,6 +71,25 @@ from sklearn.feature_selection import f_regression
 frame = pl.read_parquet(sys.argv[1])
 f_regression(frame.drop("y").to_numpy(), frame["y"].to_numpy())
 """
+SCIPY = """
+import sys, polars as pl
+from scipy.stats import kendalltau
+frame = pl.read_parquet(sys.argv[1])
+y = frame["y"].to_numpy()
+for name in frame.columns[:-1]:
+    kendalltau(frame[name].to_numpy(), y)
+"""
+LASSOS = """
+import sys, warnings, numpy as np, polars as pl
+from sklearn.linear_model import Lasso
+warnings.simplefilter("ignore")
+frame = pl.read_parquet(sys.argv[1])
+X, y = frame.drop("y").to_numpy().astype(float), frame["y"].to_numpy().astype(float)
+blocks = int(len(y) ** 0.5)
+block_of_row = np.random.default_rng(0).permutation(len(y)) % blocks
+for block in range(blocks):
+    Lasso(alpha=0.1).fit(X[block_of_row == block], y[block_of_row == block])
+"""
 TYPER = """
 import typer
 app = typer.Typer()
@@ -82,28 +98,6 @@ def main(name: str) -> None:
     print(name)
 app()
 """
-
-
-def write_parquet(path: Path, rows: int, columns: int, group: int) -> None:
-    """Write a table of random float32 numbers, in row groups of so many rows."""
-    rng = np.random.default_rng(0)
-    names = [f"x{i}" for i in range(columns - 1)] + ["y"]
-    schema = pa.schema([(name, pa.float32()) for name in names])
-    with pq.ParquetWriter(path, schema, compression="snappy") as writer:
-        for first in range(0, rows, group):
-            size = min(group, rows - first)
-            arrays = [pa.array(rng.uniform(-1, 1, size).astype(np.float32)) for _ in names]
-            writer.write_table(pa.table(arrays, schema=schema), row_group_size=size)
-
-
-def write_csv(path: Path, gigabytes: float) -> None:
-    """Write a text of about that size, with 50 columns."""
-    rng = np.random.default_rng(0)
-    names = [f"x{i}" for i in range(49)] + ["y"]
-    with path.open("wb") as file:
-        while file.tell() < gigabytes * 1e9:
-            frame = pl.DataFrame(rng.uniform(-1, 1, (100_000, 50)), schema=names)
-            frame.write_csv(file, include_header=file.tell() == 0, float_precision=6)
 
 
 def made(path: Path, write: object, *arguments: object) -> str:
@@ -143,7 +137,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--folder")
-    parser.add_argument("--only", default="help,small,wide,tall,medium,csv")
+    parser.add_argument("--only", default=",".join(GROUPS))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(options.folder or scratch)
@@ -236,6 +230,28 @@ def help_group(python: str, folder: Path, runs: int) -> None:
     report("--help", found, [("smallest Typer app --help", 1.3)])
 
 
+def kendall_group(python: str, folder: Path, runs: int) -> None:
+    """Compare Kendall scores."""
+    table = made(folder / "kendall.parquet", write_parquet, 1_000_000, 51, 1_000_000)
+    commands = {
+        "dpsel select": [*selecting(python, table), "--score", "kendall"],
+        "scipy kendalltau": [python, "-c", SCIPY, table],
+    }
+    report("kendall, 10^6 x 50", compared(commands, runs), [])
+
+
+def two_stage_group(python: str, folder: Path, runs: int) -> None:
+    """Compare the block votes of two-stage."""
+    table = made(folder / "two_stage.parquet", write_parquet, 10_000, 10_001, 10_000)
+    dpsel = str(Path(python).parent / "dpsel")
+    asked = ["--target", "y", "--k", "5", "--epsilon", "1", "--neighbors", "replace-one"]
+    commands = {
+        "dpsel select": [dpsel, "baseline", table, *asked, "--method", "two-stage"],
+        "scikit-learn Lasso in a loop": [python, "-c", LASSOS, table],
+    }
+    report("two-stage, 10^4 x 10^4", compared(commands, runs), [])
+
+
 GROUPS = {
     "help": help_group,
     "small": small_group,
@@ -243,6 +259,8 @@ GROUPS = {
     "tall": tall_group,
     "medium": medium_group,
     "csv": csv_group,
+    "kendall": kendall_group,
+    "two-stage": two_stage_group,
 }
 
 
