@@ -33,7 +33,12 @@ def main() -> None:
 
 
 def _leave(code: int) -> NoReturn:
-    """End the process, without taking apart all that it has in memory: that takes long."""
+    """End the process, without taking apart all that it has in memory: that takes long.
+
+    Unless there may be other processes, which have to be told.
+    """
+    if "multiprocessing" in sys.modules:
+        sys.exit(code)
     try:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:

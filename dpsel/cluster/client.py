@@ -7,7 +7,7 @@ from typing import Any
 
 from dpsel import __version__
 from dpsel.cluster.credentials import client_credentials
-from dpsel.cluster.door import load_distributed, patience, quiet_dask
+from dpsel.cluster.door import load_distributed, no_collections, patience, quiet_dask
 from dpsel.cluster.plan import ClusterPlan
 from dpsel.cluster.running import Crew
 from dpsel.cluster.slurm import slurm_cluster
@@ -62,9 +62,10 @@ def _client(address: str, security: Any) -> Any:
     """Connect to a scheduler."""
     distributed = load_distributed()
     try:
-        return distributed.Client(
-            address, security=security, timeout=patience(), set_as_default=False, name="dpsel"
-        )
+        with no_collections():
+            return distributed.Client(
+                address, security=security, timeout=patience(), set_as_default=False, name="dpsel"
+            )
     except (OSError, ValueError, TypeError) as error:
         # An attempt that timed out is an OSError, and so is every error of TLS.
         raise ClusterError(f"{address}: cannot connect to the scheduler{_why(error)}") from None

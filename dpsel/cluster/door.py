@@ -1,5 +1,6 @@
 """Dask's door: where it is imported, kept quiet, and asked for its settings."""
 
+import gc
 import logging
 import signal
 import threading
@@ -11,6 +12,23 @@ from dpsel.core.errors import UsageError
 
 _TALKERS = ("distributed", "dask", "dask_jobqueue", "tornado", "asyncio", "bokeh")
 _SILENT = logging.CRITICAL + 1
+
+
+@contextmanager
+def no_collections() -> Iterator[None]:
+    """Collect garbage now, and not while a connection is made.
+
+    Dask waits for a new thread with a lock in its hand. If that thread happens to collect an older
+    connection, whose end asks for the same lock, both wait for ever.
+    """
+    gc.collect()
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def load_distributed() -> Any:

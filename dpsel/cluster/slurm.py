@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsel.cluster.credentials import configured_credentials, new_credentials
-from dpsel.cluster.door import dask_config, load_jobqueue
+from dpsel.cluster.door import dask_config, load_jobqueue, no_collections
 from dpsel.core.errors import ClusterError
 from dpsel.io.streams import reason
 
@@ -57,7 +57,8 @@ def slurm_cluster(workers: int) -> Iterator[Started]:
             settings["distributed.scheduler.http.routes"] = []
         stack.enter_context(config.set(settings))
         refusals: list[str] = []
-        cluster = _start(jobqueue, security, refusals)
+        with no_collections():
+            cluster = _start(jobqueue, security, refusals)
         stack.callback(_stop, cluster)
         cluster.scale(workers)
         yield Started(cluster.scheduler_address, security, refusals)

@@ -15,6 +15,7 @@ import pytest
 import dpsel as library
 from dpsel.cli.render import TerminalReporter
 from dpsel.cluster import selecting
+from dpsel.cluster.door import no_collections
 from dpsel.cluster.plan import ClusterPlan
 from dpsel.cluster.selecting import run_select_on
 from dpsel.core.errors import UsageError
@@ -94,7 +95,9 @@ def test_one_worker_without_mechanisms_or_randomness_does_it_too(
     options = {"person": "who", "rows_per_person": 2, "exclude": ("label",)}
     with processes(tmp_path, 1) as own:
         there = drawn(tables["many"], ClusterPlan(own.address, 1), 1, **options)
-        with Client(own.address) as client:
+        with no_collections():
+            made = Client(own.address)
+        with made as client:
             imported = client.run(eval, "sorted(__import__('sys').modules)")
     assert there.to_dict() == drawn(tables["one"], None, 1, **options).to_dict()
     (modules,) = imported.values()
