@@ -5,8 +5,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import PurePath
 
-import polars as pl
-
 from dpsel import __version__
 from dpsel.all_rows import all_rows
 from dpsel.core.bounds import Bounds
@@ -16,6 +14,7 @@ from dpsel.core.evaluation.data import EvaluationData, Rows
 from dpsel.io.bounds_file import PublicBounds
 from dpsel.io.columns import Wanted, choose_columns
 from dpsel.io.formats import InputFormat, Orientation
+from dpsel.io.frames import pl
 from dpsel.io.places import has_scheme, public_place
 from dpsel.io.raw_tables import RawTable
 from dpsel.io.sources import STDIN

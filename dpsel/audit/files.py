@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-import polars as pl
-
 from dpsel.core.arrays import FloatArray
 from dpsel.core.audit.file_pairs import FilePair
 from dpsel.core.privacy import Unit
+from dpsel.io.frames import pl
 
 TARGET = "y"
 PERSON = "person"

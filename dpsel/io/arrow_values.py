@@ -100,7 +100,7 @@ def text_numbers(texts: Any) -> FloatArray:
 
     Blanks around them do not count.
     """
-    import polars as pl
+    from dpsel.io.frames import pl
 
     series = pl.Series(pl.from_arrow(texts), dtype=pl.String).str.strip_chars(" ")
     words = series.replace_strict(TRUTH_WORDS, default=None, return_dtype=pl.Float64)

@@ -30,7 +30,7 @@ def reading(label: str, kind: str) -> Iterator[None]:
 
 def _what_readers_raise() -> tuple[type[BaseException], ...]:
     """Return the errors of all readers that are in use."""
-    import polars as pl
+    from dpsel.io.frames import pl
 
     of_polars = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
     # An import of a tenth of a second: whoever has not read with it has no error of its kind.

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
-import polars as pl
 
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray
+from dpsel.io.frames import pl
 from dpsel.io.words import TRUTH_WORDS, decoded
 
 # From here on it is faster to read all cells as one long column than as so many short ones.

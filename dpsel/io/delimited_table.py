@@ -9,13 +9,13 @@ from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from dpsel.core.blocks import Block
 from dpsel.io.border import reading
 from dpsel.io.cells import Cells, cells_of
 from dpsel.io.columns import Column, Kind, Layout, refuse_target, refuse_text
 from dpsel.io.formats import KINDS, InputFormat
+from dpsel.io.frames import pl
 from dpsel.io.pieces import Piece, RowReader
 from dpsel.io.provenance import Provenance, beside, sidecar
 from dpsel.io.rows_of_text import BLOCK_BYTES, TextRows, cut_rows, rows_end

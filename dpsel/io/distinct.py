@@ -6,11 +6,11 @@ No value can stop this: neither bytes that are no UTF-8 nor a date that is in no
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 
 from dpsel.core.arrays import IntArray
 from dpsel.io.arrow_values import is_text
+from dpsel.io.frames import pl
 from dpsel.io.words import decoded
 
 

@@ -91,6 +91,8 @@ class RowReader:
 
     def __init__(self, coding: TargetCoding, limit: PersonLimit | KeptRows | None = None) -> None:
         """Code the target, and keep what `limit` allows."""
+        if coding.of_text or limit is not None:
+            import dpsel.io.distinct  # noqa: F401  Here, and not first in a thread.
         self.coding = coding
         self._limit = limit
         self.label_seen = False

@@ -20,9 +20,8 @@ from dpsel.io.report_page import page
 from dpsel.io.report_table import facts_table, results_table, safe
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dpsel.io.figures.style import Figure
+    from dpsel.io.frames import pl
 
 Looks = dict[Theme, dict[str, MethodStyle]]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpsel.io.figures.names import printable
 
 if TYPE_CHECKING:
-    import polars as pl
+    from dpsel.io.frames import pl
 
 # More rows than this are folded away at first.
 FOLD = 60

@@ -5,10 +5,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import polars as pl
-
 from dpsel.core.evaluation import STAMP
 from dpsel.io.formats import ResultsFormat
+from dpsel.io.frames import pl
 from dpsel.io.text import json_text
 
 SCHEMA_ID = "dpsel.evaluation/1"

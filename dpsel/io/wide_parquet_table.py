@@ -8,7 +8,6 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from dpsel.core.arrays import RealArray
 from dpsel.core.blocks import Block
@@ -16,6 +15,7 @@ from dpsel.core.errors import InputError
 from dpsel.io.border import reading
 from dpsel.io.columns import Column, Kind, Layout
 from dpsel.io.formats import KINDS, InputFormat
+from dpsel.io.frames import pl
 from dpsel.io.parquet_footer import FooterShape
 from dpsel.io.pieces import Piece, RowReader, Rows
 from dpsel.io.provenance import KEY, from_metadata

@@ -123,7 +123,7 @@ class _CsvWriter:
         self._hash = hashlib.sha256()
 
     def write(self, rows: FloatArray) -> None:
-        import polars as pl
+        from dpsel.io.frames import pl
 
         columns = np.asarray(rows, dtype=self._kind, order="F")
         frame = pl.DataFrame(dict(zip(self._names, columns.T, strict=True)))

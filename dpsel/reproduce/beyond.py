@@ -1,7 +1,6 @@
 """What goes beyond the paper: other mechanisms, scalings and scores beside its DP-SIS."""
 
-import polars as pl
-
+from dpsel.io.frames import pl
 from dpsel.reproduce import BEYOND, PAPER_METHODS, ROUNDS
 from dpsel.reproduce.folder import ResultsFolder
 from dpsel.reproduce.needed import epsilon_needed

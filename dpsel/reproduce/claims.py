@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-import polars as pl
 from scipy import stats
 
 from dpsel.io.figures.heatmap import differences
+from dpsel.io.frames import pl
 from dpsel.reproduce import PAPER_METHODS
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from dpsel import __version__
 from dpsel.core.bounds import UNIT_INTERVAL
 from dpsel.core.errors import InputError
@@ -17,6 +15,7 @@ from dpsel.core.evaluation.stability import METHODS
 from dpsel.evaluating import TablePlan, report_facts, table_sets
 from dpsel.io.bounds_file import uniform_bounds
 from dpsel.io.columns import Wanted
+from dpsel.io.frames import pl
 from dpsel.io.journal import Journal
 from dpsel.io.results import frequencies_frame, results_frame
 from dpsel.reproduce import PAPER_METHODS, ROUNDS

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from dpsel.core.errors import OutputError
+from dpsel.io.frames import pl
 from dpsel.io.journal import Journal
 from dpsel.io.output import Output
 from dpsel.io.streams import reason

@@ -3,7 +3,8 @@
 from typing import Any
 
 import numpy as np
-import polars as pl
+
+from dpsel.io.frames import pl
 
 REFERENCE = "dp-sis"
 AT = 10.0

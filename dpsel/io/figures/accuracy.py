@@ -8,9 +8,8 @@ from dpsel.io.figures.panels import Key, Title, epsilon_panels, k_words
 from dpsel.io.figures.style import STAMP, drawing, method_styles
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dpsel.io.figures.style import Axes, Figure
+    from dpsel.io.frames import pl
 
 BEST = "best that can be reached"
 _PANEL = ["dataset", "k_asked"]

@@ -21,9 +21,8 @@ from dpsel.io.figures.style import (
 )
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dpsel.io.figures.style import Axes, Figure
+    from dpsel.io.frames import pl
 
 MOST = 20
 _LONGEST_NAME = 1.5

@@ -19,9 +19,8 @@ from dpsel.io.figures.style import (
 )
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dpsel.io.figures.style import Axes, Figure
+    from dpsel.io.frames import pl
 
 LEVEL = 0.05
 _CELL_WIDTH, _CELL_HEIGHT, _LONGEST_NAME = 0.5, 0.32, 2.4

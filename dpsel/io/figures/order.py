@@ -9,9 +9,8 @@ from dpsel.io.figures.panels import Key, Title, epsilon_panels, k_words
 from dpsel.io.figures.style import STAMP, drawing, method_styles
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dpsel.io.figures.style import Axes, Figure
+    from dpsel.io.frames import pl
 
 _PANEL = ["dataset", "k_asked", "method"]
 # GOOD is drawn first and largest, so that curves on top of each other can all be seen.

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import polars as pl
+    from dpsel.io.frames import pl
 
 Rgb = tuple[float, float, float]
 
