@@ -127,6 +127,7 @@ def test_an_evaluation_is_the_same_with_much_and_with_little_memory(
     assert found[0] == found[1]
 
 
+@pytest.mark.long
 def test_an_evaluation_killed_on_disk_goes_on_in_memory(tall: Path, tmp_path: Path) -> None:
     place, other = tmp_path / "r.csv", tmp_path / "w.csv"
     few = ("--features", "x[0-9]", "--epsilon", 1, "--trials", 9, "--penalty", 0.02)

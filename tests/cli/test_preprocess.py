@@ -24,6 +24,7 @@ BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
 BOUNDS = ROOT / "sample_data" / "bounds.toml"
 SHARED = ROOT.parent / "shared" / "data"
 TABLES = sorted(SHARED.glob("*.parquet"))
+QUICK_TABLES = ("alon", "golub", "khan")
 needs_shared_data = pytest.mark.skipif(
     not TABLES, reason="the microarray tables of ../shared/data are not here"
 )
@@ -46,7 +47,14 @@ def matrix(path: Path) -> FloatArray:
 
 
 @needs_shared_data
-@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        path if path.stem in QUICK_TABLES else pytest.param(path, marks=pytest.mark.long)
+        for path in TABLES
+    ],
+    ids=lambda path: path.stem,
+)
 def test_real_tables_select_what_the_paper_s_preprocessing_selects(
     path: Path, dpsel: Dpsel, tmp_path: Path
 ) -> None:

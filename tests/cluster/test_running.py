@@ -96,6 +96,7 @@ def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
     assert len(begun) > len(set(begun)), "nothing was done again: the kill came too late"
 
 
+@pytest.mark.long
 def test_a_task_that_kills_its_workers_is_given_up(tmp_path: Path) -> None:
     with (
         processes(tmp_path, 2, **QUICK) as own,

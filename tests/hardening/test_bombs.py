@@ -243,7 +243,9 @@ def pieces(head: bytes, piece: bytes, count: int) -> Iterator[bytes]:
     ("head", "piece", "message"),
     [
         (b"x,y\n", b"1" * MILLION, b"a row is longer than 256 MiB"),
-        (b"", b"x," * (MILLION // 2), b"a row is longer than 256 MiB"),
+        pytest.param(
+            b"", b"x," * (MILLION // 2), b"a row is longer than 256 MiB", marks=pytest.mark.long
+        ),
         (b'x,y\n"', b"\n" * MILLION, b"a quote is not closed"),
     ],
 )
@@ -255,7 +257,7 @@ def test_a_row_without_an_end_is_refused(head: bytes, piece: bytes, message: byt
     assert message in found.err
 
 
-@pytest.mark.parametrize("ending", ["gz", "zst"])
+@pytest.mark.parametrize("ending", ["gz", pytest.param("zst", marks=pytest.mark.long)])
 def test_a_compressed_row_without_an_end_is_refused(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"t.csv.{ending}"
     text = b"x,y\n" + b"1" * (300 * MILLION)

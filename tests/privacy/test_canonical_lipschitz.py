@@ -188,7 +188,7 @@ def test_the_check_notices_the_class_size_printed_in_the_paper(
     assert p_value(observed, class_law(SCORES["spread"], 3, 1.0, size=printed_size)) > ALPHA
 
 
-@pytest.mark.parametrize("sampler", ["lazy", "direct"])
+@pytest.mark.parametrize("sampler", [pytest.param("lazy", marks=pytest.mark.long), "direct"])
 def test_every_subset_is_equally_likely_as_epsilon_goes_to_0(sampler: str) -> None:
     uniform = uniform_law(8, 3)
     for epsilon in (1e-9, 1e-30, 5e-324):

@@ -82,14 +82,14 @@ def fit(k: int, neighbors: Neighbors, *, drawn_with: float, checked_against: flo
 
 
 @pytest.mark.parametrize("neighbors", Neighbors)
-@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("k", [1, 2, pytest.param(3, marks=pytest.mark.long)])
 def test_selections_follow_k_rounds_of_the_exponential_mechanism(
     k: int, neighbors: Neighbors
 ) -> None:
     assert fit(k, neighbors, drawn_with=3.0, checked_against=3.0) > ALPHA
 
 
-@pytest.mark.parametrize("wrong", [1.5, 6.0])
+@pytest.mark.parametrize("wrong", [1.5, pytest.param(6.0, marks=pytest.mark.long)])
 def test_the_check_above_notices_a_wrong_epsilon(wrong: float) -> None:
     assert fit(2, Neighbors.ADD_REMOVE, drawn_with=3.0, checked_against=wrong) < ALPHA
 

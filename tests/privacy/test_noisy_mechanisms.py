@@ -46,7 +46,10 @@ def drawn(
 
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("x", [X, TIED], ids=["spread", "tied"])
-@pytest.mark.parametrize(("k", "epsilon"), [(1, 1.0), (2, 2.0), (3, 3.0), (5, 1.0)])
+@pytest.mark.parametrize(
+    ("k", "epsilon"),
+    [(1, 1.0), (2, 2.0), pytest.param(3, 3.0, marks=pytest.mark.long), (5, 1.0)],
+)
 def test_draws_follow_the_exact_law(
     name: str, x: tuple[float, ...], k: int, epsilon: float
 ) -> None:
