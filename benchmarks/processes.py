@@ -4,7 +4,6 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,21 +33,32 @@ def installed(folder: Path, *peers: str) -> Path:
     return python
 
 
+# A process of its own starts the command and waits for it: the largest memory of a process begins
+# with that of the one that started it, and this one is small.
+LAUNCH = """
+import os, sys, time
+start = time.perf_counter()
+nowhere = os.open(os.devnull, os.O_RDWR)
+quiet = [(os.POSIX_SPAWN_DUP2, nowhere, 1), (os.POSIX_SPAWN_DUP2, nowhere, 2)]
+child = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=quiet)
+_, status, usage = os.wait4(child, 0)
+print(time.perf_counter() - start, usage.ru_maxrss / 1e3, os.waitstatus_to_exitcode(status))
+"""
+
+
 def run_once(command: Sequence[str]) -> Measured:
     """Run a command, and return what it took; what it prints is thrown away."""
-    start = time.perf_counter()
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", LAUNCH, *command],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
         env={name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
     )
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"exit code {process.returncode}: {' '.join(command)}")
-    return Measured(seconds, usage.ru_maxrss / 1e3)
+    seconds, megabytes, code = map(float, done.stdout.split())
+    if code:
+        raise SystemExit(f"exit code {code:.0f}: {' '.join(command)}")
+    return Measured(seconds, megabytes)
 
 
 def compared(commands: Mapping[str, Sequence[str]], runs: int) -> dict[str, Measured]:

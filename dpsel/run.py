@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpsel import __version__
 from dpsel.core.checks import check_k
@@ -15,11 +15,12 @@ from dpsel.core.selection import Selection, select_from_scores
 from dpsel.io.columns import Layout, choose_columns
 from dpsel.io.pieces import RowReader, Table, reduce_pieces
 from dpsel.io.provenance import Provenance
-from dpsel.io.scratch import ScratchKeeper
-from dpsel.io.splits import TableFiles, table_files
 from dpsel.io.tables import open_table
 from dpsel.plan import SelectPlan
-from dpsel.shares import Cluster, Work, cluster_total
+
+if TYPE_CHECKING:  # Most runs have no cluster.
+    from dpsel.io.splits import TableFiles
+    from dpsel.shares import Cluster
 
 _MANY_OUTSIDE = 0.01
 # What a score that keeps rows takes, in units of the rows themselves.
@@ -51,7 +52,7 @@ def run_select(
     plan: SelectPlan,
     reporter: Reporter,
     charge: Callable[[], None],
-    cluster: Cluster | None = None,
+    cluster: "Cluster | None" = None,
 ) -> Selection:
     """Read a table and select from it, as planned; a cluster may do the reading.
 
@@ -67,7 +68,11 @@ def run_select(
         Assumes: bounds that were not read off the data; no observer of the running time.
         Tested by: tests/privacy/test_dot_sensitivity.py
     """
-    files = None if cluster is None else table_files(table, plan.input_format, plan.separator)
+    files = None
+    if cluster is not None:
+        from dpsel.io.splits import table_files
+
+        files = table_files(table, plan.input_format, plan.separator)
     opened = open_table(table, plan.input_format, plan.separator) if files is None else files.open()
     with closing(opened):
         layout = choose_columns(opened.columns, plan.wanted, opened.label)
@@ -104,7 +109,7 @@ def score_table(
     plan: SelectPlan,
     reporter: Reporter,
     charge: Callable[[], None] = charge_nothing,
-    elsewhere: tuple[TableFiles, Cluster] | None = None,
+    elsewhere: "tuple[TableFiles, Cluster] | None" = None,
 ) -> Scored:
     """Read all of a table into a score, here or on a cluster; `charge` comes before the first row.
 
@@ -122,10 +127,14 @@ def score_table(
     score = find_score(plan.score).make(bounds, guarantee.neighbors, guarantee.unit)
     if elsewhere is None:
         if isinstance(score, KeepsRows):
+            from dpsel.io.scratch import ScratchKeeper
+
             score.keep_in(ScratchKeeper(_COPIES_OF_ROWS))
         provenance, label_seen = _score_here(table, layout, plan, score, reporter, charge)
     else:
         files, cluster = elsewhere
+        from dpsel.shares import Work, cluster_total
+
         work = Work(
             columns=table.columns,
             label=table.label,

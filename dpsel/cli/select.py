@@ -53,13 +53,17 @@ def select(
     On a cluster: dpsel select 'data/*.parquet' --target y --k 5 --epsilon 2 --cluster
     tls://head:8786
     """
+    from dpsel.io.interrupts import take_interrupts_back
+    from dpsel.io.wide_parquet import begin_reading
+
+    take_interrupts_back()
+    if not dry_run and cluster is None:
+        begin_reading(table)
     from dpsel.cluster.plan import plan_cluster
     from dpsel.cluster.selecting import run_select_on
-    from dpsel.io.interrupts import take_interrupts_back
     from dpsel.orders import select_order
     from dpsel.plan import make_plan
 
-    take_interrupts_back()
     plan = make_plan(
         target=target,
         k=k,

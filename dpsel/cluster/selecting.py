@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from dpsel.cluster.plan import ClusterPlan
 from dpsel.core.selection import Selection
-from dpsel.io.splits import TARGET_BYTES
 from dpsel.plan import SelectPlan
 from dpsel.run import Reporter
-from dpsel.shares import Cluster, Share, Total, Work
 
 if TYPE_CHECKING:
     from dpsel.cluster.running import Crew
+    from dpsel.shares import Share, Total, Work
 
 
 def run_select_on(
@@ -38,6 +37,8 @@ def run_select_on(
     if cluster is None:
         return run_select(table, plan, reporter, charge)
     from dpsel.cluster.client import connected
+    from dpsel.io import splits
+    from dpsel.shares import Cluster
 
     with ExitStack() as stack:
         crews: list[Crew] = []
@@ -47,8 +48,10 @@ def run_select_on(
             charge()
 
         def spread(
-            work: Work, shares: Sequence[Share], progress: Callable[[float], None]
-        ) -> Iterator[Total]:
+            work: "Work", shares: "Sequence[Share]", progress: Callable[[float], None]
+        ) -> "Iterator[Total]":
             return crews[0].totals(work, shares, progress)
 
-        return run_select(table, plan, reporter, connect_and_charge, Cluster(spread, TARGET_BYTES))
+        return run_select(
+            table, plan, reporter, connect_and_charge, Cluster(spread, splits.TARGET_BYTES)
+        )

@@ -54,6 +54,8 @@ class _FrameCells:
     def numbers(self, positions: Sequence[int]) -> FloatArray:
         frame = self._read(positions, pl.Float64)
         matrix = np.asarray(frame.to_numpy(), dtype=np.float64, order="F")
+        if not any(frame.null_count().row(0)):
+            return matrix
         return _second_look(self, matrix, positions, self._text, self._separator)
 
     def texts(self, positions: Sequence[int]) -> list[Any]:
@@ -95,10 +97,10 @@ class _WideCells:
             truncate_ragged_lines=True,
             glob=False,
         )
-        matrix = column.to_series().to_numpy().reshape(self._ends.shape)
-        return _second_look(
-            self, matrix[:, _as_slice(positions)], positions, self._text, self._separator.decode()
-        )
+        matrix = column.to_series().to_numpy().reshape(self._ends.shape)[:, _as_slice(positions)]
+        if not column.to_series().null_count():
+            return matrix
+        return _second_look(self, matrix, positions, self._text, self._separator.decode())
 
     def texts(self, positions: Sequence[int]) -> list[Any]:
         return [self._texts(position) for position in positions]
@@ -125,7 +127,7 @@ def _in_utf8(text: bytes) -> bytes:
 def _second_look(
     cells: Cells, matrix: FloatArray, positions: Sequence[int], text: bytes, separator: str
 ) -> FloatArray:
-    """Fill in the cells that the fast reader takes for missing: truth words, blanks at the end.
+    """Fill in cells that the fast reader calls null: truth words, and blanks at the end.
 
     Which cells these are is a matter of each cell alone; whether the block has any is only asked
     to save the time.

@@ -54,7 +54,7 @@ class TextRows:
             if b'"' in self._rest or b'"' in more:
                 self._keep(more)
                 cut = _last_row_end(self._rest)
-                block, self._rest = self._rest[:cut], self._rest[cut:]
+                block, self._rest = self._checked(self._rest[:cut]), self._rest[cut:]
                 self._refuse_endless_quote(cut)
             elif cut := more.rfind(b"\n") + 1:
                 # Most texts have no quotes: every byte is copied once.
@@ -64,7 +64,7 @@ class TextRows:
                 self._keep(more)
                 block = b""
             if block:
-                yield self._checked(block)
+                yield block
         if self._rest:
             yield self._checked(self._rest if self._rest.endswith(b"\n") else self._rest + b"\n")
 

@@ -3,6 +3,7 @@
 This is asked of every Parquet file, so it needs neither polars nor pyarrow.
 """
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,27 +14,62 @@ from dpsel.io.sources import Source
 
 if TYPE_CHECKING:
     from dpsel.io.wide_parquet_table import WideParquetTable
+    from dpsel.io.wide_scan import WideScan
 
 _LONG_FOOTER = 1 << 20
 _FEW_ROWS = 1 << 16
 _DEEPEST = 100
+
+State = tuple[Path, int, int, int]
+
+
+_begun: "dict[State, WideScan | None]" = {}
+
+
+def begin_reading(table: str) -> None:
+    """Begin to read the footer of a wide Parquet file, while the rest of the command is imported.
+
+    Whatever is wrong with the name or the file is found out later.
+    """
+    path = Path(table)
+    with suppress(OSError, ValueError):
+        if table and path.is_file():
+            _begun.clear()
+            _begun[_state(path)] = _scan(path)
 
 
 def open_wide_parquet(source: Source) -> "WideParquetTable | None":
     """Return a table if the file is a wide one, by its footer; None if it is not."""
     if source.path is None or not source.is_file:
         return None
-    footer = _footer(source.path)
-    shape = None if footer is None else footer_shape(footer)
-    if footer is None or shape is None or shape.deepest > _DEEPEST or shape.rows > _FEW_ROWS:
+    state = _state(source.path)
+    scan = _begun.pop(state) if state in _begun else _scan(source.path)
+    if scan is None:
         return None
     from dpsel.io.wide_parquet_table import WideParquetTable
 
     try:
-        table = WideParquetTable(source, shape, recorded=KEY in footer)
+        table = WideParquetTable(source, scan)
     except InputError:
         return None  # The other reader finds out what is wrong, or which names are repeated.
     return None if table.has_decimals else table
+
+
+def _state(path: Path) -> State:
+    """Return what changes if a file does."""
+    found = path.stat()
+    return path, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _scan(path: Path) -> "WideScan | None":
+    """Begin to read a file if it is a wide one."""
+    footer = _footer(path)
+    shape = None if footer is None else footer_shape(footer)
+    if footer is None or shape is None or shape.deepest > _DEEPEST or shape.rows > _FEW_ROWS:
+        return None
+    from dpsel.io.wide_scan import WideScan
+
+    return WideScan(path, shape, recorded=KEY in footer)
 
 
 def _footer(path: Path) -> bytes | None:

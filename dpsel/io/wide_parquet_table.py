@@ -1,8 +1,6 @@
 """Parquet files with few rows and thousands of columns: polars reads these several times faster."""
 
-import threading
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import repeat
 from typing import Any
@@ -16,14 +14,15 @@ from dpsel.io.border import reading
 from dpsel.io.columns import Column, Kind, Layout
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.frames import pl
-from dpsel.io.parquet_footer import FooterShape
 from dpsel.io.pieces import Piece, RowReader, Rows
 from dpsel.io.provenance import KEY, from_metadata
 from dpsel.io.sources import Source
 from dpsel.io.turned_pieces import rows_of_columns
+from dpsel.io.wide_scan import WideScan
 
 _KIND = KINDS[InputFormat.PARQUET]
 _CELLS_AT_ONCE = 1 << 25
+_CELLS_A_SHARE = 1 << 20
 
 
 class WideParquetTable:
@@ -31,37 +30,29 @@ class WideParquetTable:
 
     file_bytes = 0
 
-    def __init__(self, source: Source, shape: FooterShape, *, recorded: bool) -> None:
-        """Read a file of that shape, and its record if it has one."""
-        assert source.path is not None
+    def __init__(self, source: Source, scan: WideScan) -> None:
+        """Read a file by a scan of it."""
         self.label = source.label
         self._source = source
-        self._rows = shape.rows
-        self._width = max(1, _CELLS_AT_ONCE // max(1, shape.rows))
-        # To read its footer takes as long as to read such a file: one scan reads it once, and
-        # while columns are chosen.
-        self._scan = pl.scan_parquet(source.path, glob=False, hive_partitioning=False)
-        self._footer_reader = threading.Thread(target=self._read_footer, daemon=True)
-        self._footer_reader.start()
-        self._all_floats, self.has_decimals = shape.floats is not None, False
+        self._scan = scan
+        self._width = max(1, _CELLS_AT_ONCE // max(1, scan.shape.rows))
+        self._share = max(1, _CELLS_A_SHARE // max(1, scan.shape.rows))
+        floats = scan.shape.floats
+        self._all_floats, self.has_decimals = floats is not None, False
         with reading(self.label, _KIND):
-            if shape.floats is not None:
-                self.columns = tuple(map(Column, shape.floats, repeat(Kind.NUMBER)))
+            if floats is not None:
+                self.columns = tuple(map(Column, floats, repeat(Kind.NUMBER)))
             else:
                 self.columns = self._typed_columns()
-            found = pl.read_parquet_metadata(source.path).get(KEY.decode()) if recorded else None
+            found = None
+            if scan.recorded:
+                found = pl.read_parquet_metadata(scan.path).get(KEY.decode())
         names = [column.name for column in self.columns]
         self.provenance = from_metadata(None if found is None else {KEY: found.encode()}, names)
 
-    def _read_footer(self) -> None:
-        """Let the scan read the footer, which it keeps, and no row; errors come again later."""
-        with suppress(InputError), reading(self.label, _KIND):
-            self._scan.select(pl.nth(0)).limit(0).collect()
-
     def _typed_columns(self) -> tuple[Column, ...]:
         """Return columns of any types."""
-        self._footer_reader.join()
-        schema = self._scan.collect_schema()
+        schema = self._scan.frame().collect_schema()
         # By class, which is enough here: to compare types of polars takes a microsecond each.
         classes: list[Any] = list(map(type, schema.dtypes()))
         kinds = {found: _kind_of(found) for found in set(classes)}
@@ -74,7 +65,7 @@ class WideParquetTable:
             yield from self._other_reader().pieces(layout, rows)
             return
         count = len(layout.features)
-        if layout.whole_rows and self._rows * count > _CELLS_AT_ONCE:
+        if layout.whole_rows and self._scan.shape.rows * count > _CELLS_AT_ONCE:
             # A slice of rows would be cut from all columns, read again for every slice.
             by_columns = self.pieces(replace(layout, whole_rows=False), rows)
             yield from rows_of_columns(by_columns, count, 1.0)
@@ -89,16 +80,20 @@ class WideParquetTable:
                 if these is None:
                     columns = [found.mark(mark) for mark in marks]
                     these = rows.rows(columns[0], None if layout.person is None else columns[1])
+                matrix = found.matrix(features)
+            # The threads share what is to do with it.
+            share = max(1, len(features)) if layout.whole_rows else self._share
+            for start in range(0, max(1, len(features)), share):
 
-            def read(
-                first: int = first,
-                found: _Columns = found,
-                features: list[int] = features,
-                rows: Rows = these,
-            ) -> Block:
-                return rows.block(first, found.matrix(features))
+                def read(
+                    place: int = first + start,
+                    some: RealArray = matrix[:, start : start + share],
+                    rows: Rows = these,
+                ) -> Block:
+                    return rows.block(place, some)
 
-            yield Piece(read, min(1.0, (first + self._width) / max(1, count)))
+                done = first + min(start + share, len(features))
+                yield Piece(read, min(1.0, done / max(1, count)))
 
     def persons(self, position: int) -> Iterator[Any]:
         """Yield one column of all rows, in order."""
@@ -127,9 +122,8 @@ class WideParquetTable:
 
     def _read(self, positions: list[int]) -> "_Columns":
         """Read columns by position: polars takes some names for patterns. All is fastest."""
-        self._footer_reader.join()
+        scan = self._scan.frame()
         ordered = sorted(set(positions))
-        scan = self._scan
         if len(ordered) < len(self.columns):
             scan = scan.select(pl.nth(*ordered))
         frame = scan.collect()
