@@ -27,16 +27,17 @@ from tables import write_csv, write_parquet
 PEERS = ("duckdb", "scikit-learn", "opendp")
 
 DECODE = f"""
-import sys
+import sys, threading
 from concurrent.futures import ThreadPoolExecutor
 import pyarrow.parquet as pq
-path = sys.argv[1]
+path, own = sys.argv[1], threading.local()
 metadata = pq.ParquetFile(path).metadata
 names = metadata.schema.to_arrow_schema().names
 def read(task):
     group, first, width = task
-    file = pq.ParquetFile(path, metadata=metadata)
-    file.read_row_group(group, names[first:first + width], use_threads=False)
+    if not hasattr(own, "file"):
+        own.file = pq.ParquetFile(path, metadata=metadata)
+    own.file.read_row_group(group, names[first:first + width], use_threads=False)
 tasks = []
 for group in range(metadata.num_row_groups):
     width = max(1, (1 << 22) // metadata.row_group(group).num_rows)
