@@ -161,9 +161,9 @@ def shares(folder: str) -> float:
     from distributed import LocalCluster
 
     from dpsel import select
-    from dpsel.cluster import selecting as on
+    from dpsel.io import splits
 
-    on.TARGET_BYTES = 1
+    splits.TARGET_BYTES = 1
     with LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster:

@@ -14,12 +14,12 @@ import pytest
 
 import dpsel as library
 from dpsel.cli.render import TerminalReporter
-from dpsel.cluster import selecting
 from dpsel.cluster.door import no_collections
 from dpsel.cluster.plan import ClusterPlan
 from dpsel.cluster.selecting import run_select_on
 from dpsel.core.errors import UsageError
 from dpsel.core.selection import Selection
+from dpsel.io import splits
 from dpsel.run import charge_nothing
 from tests.cli.conftest import ROOT, Dpsel
 from tests.cluster.conftest import processes
@@ -49,7 +49,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def drawn(table: str, where: ClusterPlan | None, size: int, **options: Any) -> Selection:
     asked = {"k": 3, "epsilon": 0.3, "seed": 7, "exclude": ("who", "label"), **options}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(selecting, "TARGET_BYTES", size)
+        patch.setattr(splits, "TARGET_BYTES", size)
         return run_select_on(where, table, plan_for(**asked), Silent(), charge_nothing)
 
 
@@ -79,7 +79,7 @@ def test_a_seeded_draw_is_the_same_for_any_partition_and_order(
 def test_progress_is_the_share_of_the_shares_that_are_done(
     local_cluster: Any, tables: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(selecting, "TARGET_BYTES", 1)
+    monkeypatch.setattr(splits, "TARGET_BYTES", 1)
     reporter = Silent()
     where = ClusterPlan(local_cluster.scheduler_address, 1)
     plan = plan_for(exclude=("who", "label"))
@@ -196,7 +196,7 @@ def kill_at_first_share(process: Any, monkeypatch: pytest.MonkeyPatch) -> list[f
         told.append(done)
 
     monkeypatch.setattr(TerminalReporter, "progress", progress)
-    monkeypatch.setattr(selecting, "TARGET_BYTES", 1)
+    monkeypatch.setattr(splits, "TARGET_BYTES", 1)
     return told
 
 
