@@ -129,14 +129,23 @@ def draw(found: dict[str, dict[str, Times]], path: str) -> None:
         "features d": "features d\n(1,000 rows)",
         "picks k": "picks k\n(one draw from $10^6$ scores)",
     }
-    figure, axes = pyplot.subplots(1, 3, figsize=(10.5, 3.9), layout="constrained")
+    figure, axes = pyplot.subplots(1, 3, figsize=(10.5, 4.4), layout="constrained")
     for panel, (group, methods) in zip(axes, found.items(), strict=True):
         for (name, times), sign in zip(methods.items(), "os^Dvx", strict=False):
             label = f"{name}: {exponent(times):.2f}"
             panel.loglog(list(times), list(times.values()), marker=sign, ms=4, lw=1.2, label=label)
         panel.set_xlabel(titles[group])
         panel.grid(alpha=0.3, lw=0.6)
-        panel.legend(title="exponent", fontsize=7.5, title_fontsize=7.5, frameon=False)
+        panel.yaxis.set_minor_formatter("")
+        panel.legend(
+            title="method: exponent",
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.24),
+            ncols=2,
+            fontsize=7.5,
+            title_fontsize=7.5,
+            frameon=False,
+        )
     axes[0].set_ylabel("seconds")
     figure.savefig(path, dpi=150)
 

@@ -88,7 +88,7 @@ def caller(features: int) -> dict[str, float]:
     found["megabytes of a total"] = len(packed) / 1e6
     found["add a total"] = timed(lambda: score.add(pickle.loads(packed)))
     scores = score.scores()
-    guarantee = Guarantee(1.0, 0.0, Neighbors.ADD_REMOVE, Unit(), Scope(True, "public bounds"))
+    guarantee = Guarantee(1.0, Neighbors.ADD_REMOVE, Scope(True, "public bounds"))
     found["draw"] = timed(
         lambda: select_from_scores(
             scores,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpsel import __version__
+from dpsel.core.blas import one_blas_thread
 from dpsel.core.checks import check_k
 from dpsel.core.persons import PersonLimit
 from dpsel.core.randomness import make_randomness
@@ -180,12 +181,13 @@ def _score_here(
     rows = RowReader(plan.coding, limit)
     charge()
     reporter.size(table.file_bytes)
-    reduce_pieces(
-        table.pieces(layout, rows),
-        score.part,
-        score.add,
-        threads=plan.threads,
-        progress=reporter.progress,
-    )
+    with one_blas_thread():
+        reduce_pieces(
+            table.pieces(layout, rows),
+            score.part,
+            score.add,
+            threads=plan.threads,
+            progress=reporter.progress,
+        )
     # Only now is it known whether a CSV is the one that its record is about.
     return table.provenance, rows.label_seen

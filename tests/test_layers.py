@@ -44,6 +44,7 @@ ALLOWED_OUTSIDE = {
 EXTRAS = {
     "dpsel.cluster.door": {"dask", "dask_jobqueue", "distributed"},
     "dpsel.cluster.slurm": {"dask_jobqueue"},
+    "dpsel.core.blas": {"threadpoolctl"},
     "dpsel.core.lasso": {"sklearn", "threadpoolctl"},
     "dpsel.io.figures.style": {"matplotlib"},
 }
