@@ -69,7 +69,8 @@ class _FrameCells:
         # A header of our own fixes the number of columns, whatever the first row looks like.
         frame = pl.read_csv(
             self._separator.join(self._names).encode() + b"\n" + text,
-            columns=wanted,
+            # To choose among columns takes time, even if all are chosen.
+            columns=None if len(wanted) == len(self._names) else wanted,
             schema=dict.fromkeys(self._names, kind),
             separator=self._separator,
             ignore_errors=True,
@@ -77,7 +78,7 @@ class _FrameCells:
             raise_if_empty=False,
             glob=False,
         )
-        return frame.select(wanted)
+        return frame if frame.columns == wanted else frame.select(wanted)
 
 
 class _WideCells:
