@@ -18,9 +18,11 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 def use_plain_values(command: Any) -> None:
     """Let a built command convert its words here, each by its type in its function's signature."""
-    types = get_type_hints(command.callback) if command.callback else {}
+    hints = get_type_hints(command.callback, include_extras=True) if command.callback else {}
     for parameter in command.params:
-        convert = _converter(types.get(parameter.name))
+        kind, *about = get_args(hints[parameter.name])
+        limited = any(info.min is not None or info.max is not None for info in about)
+        convert = None if limited else _converter(kind)
         if convert is not None:
             parameter.process_value = partial(_process, parameter, convert)
     make_help_option = command.get_help_option
@@ -46,7 +48,7 @@ def _process(parameter: Any, convert: Callable[[Any], Any], context: Any, given:
 
 
 def _converter(kind: Any) -> Callable[[Any], Any] | None:
-    """Return what converts words to a type; None for types that are left to Typer."""
+    """Return what converts words to a type; None for types that, like limits, are Typer's."""
     if get_origin(kind) is list and get_args(kind) == (str,):
         return _texts
     if isinstance(kind, UnionType):

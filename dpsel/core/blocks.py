@@ -10,7 +10,7 @@ from dpsel.core.arrays import BoolArray, FloatArray, NumberArray, RealArray
 
 
 class Columns:
-    """Columns of one type that lie apart in memory, cut like a matrix: a copy for less work."""
+    """Columns of one type that lie apart in memory, cut like a matrix, which would be a copy."""
 
     def __init__(self, columns: Sequence[RealArray]) -> None:
         """Take one column or more, as they are."""

@@ -74,7 +74,8 @@ def _shape(footer: bytes) -> FooterShape:
         floats = floats and element.is_float
         # Most columns are like the last one, but for the signs of the name.
         alike = _alike(footer, at, element, min(count - done, open_groups[-1]))
-        names += _names(footer, at, element, 1 + alike)
+        if floats:
+            names += _names(footer, at, element, 1 + alike)
         open_groups[-1] -= alike
         done += alike
         at += (1 + alike) * (element.end - at)

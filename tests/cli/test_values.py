@@ -39,6 +39,15 @@ def test_a_word_that_is_no_value_is_said_plainly(
     )
 
 
+@pytest.mark.parametrize(
+    ("command", "option"), [("stability", "--repetitions"), ("synthetic", "--trials")]
+)
+def test_limits_of_options_are_kept(dpsel: Dpsel, command: str, option: str) -> None:
+    result = dpsel("reproduce", command, option, "0")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith(f"error: Invalid value for '{option}': ")
+
+
 @pytest.mark.parametrize("missing", ["--target", "--k", "--epsilon"])
 def test_what_is_missing_is_named(dpsel: Dpsel, missing: str) -> None:
     place = ASK.index(missing)
