@@ -14,6 +14,7 @@ from tests.tidy_results import HOSTILE, picked, tidy
 webdriver: Any = pytest.importorskip(
     "selenium.webdriver", reason="needs selenium to drive a browser"
 )
+WebDriverWait: Any = pytest.importorskip("selenium.webdriver.support.ui").WebDriverWait
 pytest.importorskip("matplotlib", reason="figures need matplotlib, the extra `plot`")
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(
@@ -30,6 +31,7 @@ FLAGS = (
     "--disable-sync",
 )
 SURFACE = {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 24, 28)"}
+READ = 'return document.readyState === "complete" ? document.URL : ""'
 IMAGES = """return Array.from(document.images, image => {
   const box = image.getBoundingClientRect();
   return {complete: image.complete, natural: image.naturalWidth, width: box.width,
@@ -71,6 +73,8 @@ def opened(browser: Any, report: Path, theme: str, width: int) -> None:
     browser.get_log("browser")
     browser.get_log("performance")
     browser.get(report.as_uri())
+    # On a busy machine the driver may return while the page is still being read.
+    WebDriverWait(browser, 60).until(lambda _: browser.execute_script(READ) == report.as_uri())
 
 
 def requests(browser: Any) -> set[str]:
