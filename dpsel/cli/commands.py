@@ -66,15 +66,6 @@ def commands_within(name: str) -> list[str]:
     ]
 
 
-def command_names() -> list[str]:
-    """Return every command, groups and the commands in them included."""
-    return [
-        " ".join(words)
-        for name in COMMANDS
-        for words in [(name,), *((name, within) for within in commands_within(name))]
-    ]
-
-
 def _load(name: str) -> Any:
     """Return the function or the group that a module of the same name holds."""
     return getattr(import_module(f"dpsel.cli.{name}"), name)

@@ -9,8 +9,6 @@ from dpsel.core.audit.targets import MechanismTarget, mechanism_target
 from dpsel.core.audit.worst_case import worst_pairs
 from dpsel.core.errors import UsageError
 
-SETTING = {"draws": 1_000_000, "delta": 0.0, "alpha": 1e-6}
-
 
 def exact_loss(target: MechanismTarget, pair: ScorePair) -> float:
     laws = pair.laws(target.law)

@@ -2,13 +2,15 @@
 
 import pytest
 
-from dpsel.cli.commands import COMMANDS, command_names
+from dpsel.cli.commands import COMMANDS, commands_within
 from tests.cli.conftest import Dpsel
 
-GROUPS = {name.split()[0] for name in command_names() if " " in name}
+WITHIN = {name: commands_within(name) for name in COMMANDS}
+GROUPS = {name for name in COMMANDS if WITHIN[name]}
+NAMES = [*COMMANDS, *(f"{name} {within}" for name in GROUPS for within in WITHIN[name])]
 
 
-@pytest.mark.parametrize("name", command_names())
+@pytest.mark.parametrize("name", sorted(NAMES))
 def test_every_command_has_a_help_text_with_an_example(dpsel: Dpsel, name: str) -> None:
     result = dpsel(*name.split(), "--help")
     assert (result.code, result.err) == (0, "")

@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -234,15 +233,15 @@ def test_a_reader_that_stays_keeps_the_charge_from_being_made(
     assert rows(place) == []
 
 
-def test_ctrl_c_is_heard_while_waiting(place: Path) -> None:
+def test_ctrl_c_is_heard_while_waiting(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = make_ledger(place)
+    # Nothing else ends the wait.
+    monkeypatch.setattr("dpsel.io.ledger_database.PATIENCE", 1e6)
     with closing(sqlite3.connect(place, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-        start = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             file.charge("patients", asked())
-        assert time.monotonic() - start < 50
 
 
 def without_the_rights_of_root() -> None:

@@ -3,7 +3,6 @@
 import io
 import os
 import pickle
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -180,9 +179,7 @@ def test_a_hostile_store_ends_in_one_plain_line(
     hostile: str, message: str, store: S3Server
 ) -> None:
     store.hostile = hostile
-    started = time.monotonic()
     assert refused(f"s3://bucket/t/?{store.query}").startswith(message)
-    assert time.monotonic() - started < 20
 
 
 def test_a_store_that_breaks_off_later_is_told(store: S3Server) -> None:

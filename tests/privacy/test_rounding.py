@@ -26,11 +26,10 @@ mpmath = pytest.importorskip("mpmath", reason="needs mpmath")
 mp = mpmath.mp.clone()
 mp.dps = 50
 
-LARGEST_D = 1 << 40
-"""More features than any table has: a terabyte of names."""
 _MOST_SPLITS = 40
 """At least two parts each: 2^40 classes are told apart after 40."""
 
+# Up to 2^40 features, which no table has: a terabyte of names.
 SIZES = st.integers(1, 40).flatmap(lambda bits: st.integers(1, 1 << bits)).filter(lambda d: d > 1)
 
 
