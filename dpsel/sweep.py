@@ -32,7 +32,7 @@ from dpsel.io.journal import Journal
 from dpsel.plan import plan_threads
 from dpsel.run import Reporter
 from dpsel.sweep_plan import SweepPlan
-from dpsel.workers import Workers, run_tasks
+from dpsel.workers import Workers, run_tasks, ticks
 
 Votes = dict[Scale, dict[int, IntArray]]
 
@@ -63,13 +63,7 @@ def run_sweep(
     """
     found = SweepResult([], [])
     total = max(1, len(sets) * plan.tasks_per_set())
-    done = 0
-
-    def tick() -> None:
-        nonlocal done
-        done += 1
-        reporter.progress(done / total)
-
+    tick = ticks(total, reporter.progress)
     solver: AbstractContextManager[None] = (
         quiet_solver(plan.truth.penalty) if plan.fits_lassos else nullcontext()
     )

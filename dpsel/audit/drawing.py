@@ -8,7 +8,7 @@ from dpsel.core.audit.tally import PARTS, Outcome, Place, Tally
 from dpsel.core.randomness import derived_seed
 from dpsel.io.journal import Journal
 from dpsel.run import Reporter
-from dpsel.workers import run_tasks
+from dpsel.workers import run_tasks, ticks
 
 Key = tuple[int, int, int]
 """A pair, one of its inputs, and a part of the draws."""
@@ -30,13 +30,7 @@ def counted(
         for place, piece in enumerate(pieces)
     }
     journal = Journal(None, {}, resume=False, force=False)
-    done = 0
-
-    def tick() -> None:
-        nonlocal done
-        done += 1
-        reporter.progress(done / len(tasks))
-
+    tick = ticks(len(tasks), reporter.progress)
     pieces = {name: piece for name, (_, piece) in tasks.items()}
     run_tasks(work, target, pieces, journal, workers=threads, tick=tick)
     counters: dict[int, dict[Place, Counter[Outcome]]] = {}

@@ -10,7 +10,7 @@ from dpsel.core.evaluation.stability import EXPERIMENTS, METHODS, SIS, stability
 from dpsel.core.lasso import quiet_solver
 from dpsel.io.journal import Journal
 from dpsel.run import Reporter
-from dpsel.workers import Workers, run_tasks
+from dpsel.workers import Workers, run_tasks, ticks
 
 _REPETITIONS_AT_ONCE = 25
 
@@ -36,13 +36,7 @@ def run_stability(
         for experiment in EXPERIMENTS
         for first in starts
     }
-    done = 0
-
-    def tick() -> None:
-        nonlocal done
-        done += 1
-        reporter.progress(done / len(tasks))
-
+    tick = ticks(len(tasks), reporter.progress)
     with quiet_solver():
         run_tasks(stability_part, seed, tasks, journal, workers=workers, tick=tick)
     rows = []

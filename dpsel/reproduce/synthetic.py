@@ -16,7 +16,7 @@ from dpsel.io.journal import Journal
 from dpsel.run import Reporter
 from dpsel.sweep import run_sweep
 from dpsel.sweep_plan import SweepPlan
-from dpsel.workers import Workers, run_tasks
+from dpsel.workers import Workers, run_tasks, ticks
 
 ROWS, FEATURES = 100, 2000
 NAME = "synthetic"
@@ -57,13 +57,7 @@ def run_synthetic(
 ) -> list[dict[str, Any]]:
     """Run all trials, and return one row a cell."""
     tasks = {f"trial {trial}": trial for trial in range(plan.trials)}
-    done = 0
-
-    def tick() -> None:
-        nonlocal done
-        done += 1
-        reporter.progress(done / len(tasks))
-
+    tick = ticks(len(tasks), reporter.progress)
     with quiet_solver():
         run_tasks(synthetic_trial, plan, tasks, journal, workers=workers, tick=tick)
     trials = [journal.found[key] for key in tasks]
