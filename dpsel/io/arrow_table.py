@@ -57,6 +57,13 @@ class ArrowStreamTable:
             for batch in self._batches:
                 yield sound(batch.column(position))
 
+    def cells(self) -> Iterator[tuple[int, list[Any]]]:
+        """Yield all cells: the first of some columns, and these, batch by batch."""
+        with reading(self.label, _KIND):
+            for batch in self._batches:
+                for some in _column_ranges(batch.num_rows, batch.num_columns):
+                    yield some.start, [sound(batch.column(place)) for place in some]
+
     def close(self) -> None:
         """Close the stream, if there is one."""
         if self._stream is not None:
@@ -103,6 +110,14 @@ class ArrowFileTable:
                     continue
                 these = rows.rows(found[0], None if layout.person is None else found[1])
                 yield from self._feature_pieces(number, these, layout)
+
+    def cells(self) -> Iterator[tuple[int, list[Any]]]:
+        """Yield all cells: the first of some columns, and these, batch by batch."""
+        with reading(self.label, _KIND):
+            for number in self._groups:
+                rows = len(self._read(number, [0])[0])
+                for some in _column_ranges(rows, len(self.columns)):
+                    yield some.start, self._read(number, list(some))
 
     def close(self) -> None:
         """Do nothing: every reader closes itself."""
@@ -162,6 +177,13 @@ class ArrowFileTable:
         place = pa.memory_map(place) if isinstance(place, str) else place
         options = pa.ipc.IpcReadOptions(included_fields=positions, use_threads=False)
         return pa.ipc.open_file(place, options=options)
+
+
+def _column_ranges(rows: int, columns: int) -> Iterator[range]:
+    """Yield ranges of columns with so many rows that may be in memory at once."""
+    width = max(1, _CELLS_AT_ONCE // max(1, rows))
+    for first in range(0, columns, width):
+        yield range(first, min(first + width, columns))
 
 
 def batch_pieces(batch: pa.RecordBatch, layout: Layout, rows: RowReader) -> Iterator[Piece]:

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.ipc
-import pyarrow.parquet as pq
 
 from dpsel.core.arrays import FloatArray
 from dpsel.core.errors import InputError
@@ -25,6 +23,7 @@ from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.rows_of_text import BLOCK_BYTES, TextRows, row_ends
 from dpsel.io.scratch import ScratchKeeper
 from dpsel.io.sources import ByteStream, Source
+from dpsel.io.tables import open_cells
 from dpsel.io.turned_table import TurnedTable
 
 # Numbers, and the columns made of them.
@@ -46,10 +45,13 @@ class FeatureRows:
             raise InputError(f"{label}: has one column only; is the separator right?")
         _refuse_unclear(self.samples, "sample", label)
 
-    def add(self, names: Sequence[str | None], matrix: FloatArray) -> None:
-        """Add features, a row of the matrix each."""
+    def add_names(self, names: Sequence[str | None]) -> None:
+        """Add the names of the next features."""
         self.names += [name or "" for name in names]
-        self._kept.add(0, matrix)
+
+    def add_cells(self, first: int, matrix: FloatArray) -> None:
+        """Add the cells of the next features, a row each, in the samples from `first` on."""
+        self._kept.add(first, matrix)
 
     def table(self, labels: list[str | None] | None, target: str) -> "pa.Table | TurnedTable":
         """Return one row a sample: all features, then the labels, or else the row `target`.
@@ -94,8 +96,8 @@ def read_feature_rows(
 
     The first column holds the features' names, every other one is a sample. A cell that is no
     number is NaN. `labels` is a CSV or TSV of samples and labels, or of one label a line in the
-    samples' order; without it, the row `target` holds them. A text is read in blocks, and what does
-    not fit in memory is in a temporary file; a Parquet or Arrow table is in memory.
+    samples' order; without it, the row `target` holds them. The table is read some cells at a time,
+    and what does not fit in memory is in a temporary file.
 
     Privacy:
         Guarantee: none; the result is private data, like the file.
@@ -106,7 +108,8 @@ def read_feature_rows(
     """
     with reading(source.label, KINDS[input_format]):
         if input_format in (InputFormat.PARQUET, InputFormat.ARROW):
-            rows = _arrow_rows(_arrow_table(source, input_format), source.label, target)
+            with closing(open_cells(source, input_format)) as table:
+                rows = _typed_rows(table, target)
         else:
             usual = "\t" if input_format is InputFormat.TSV else ","
             with closing(source.open_stream()) as stream:
@@ -127,7 +130,8 @@ def text_rows(stream: ByteStream, separator: str, label: str, target: str) -> Fe
                 raise InputError(f"{label}: the first line lacks a name, perhaps for the features")
         cells = cells_of(block, separator, width)
         names = cells.texts([0])[0].to_pylist()
-        rows.add(names, cells.numbers(range(1, width)))
+        rows.add_names(names)
+        rows.add_cells(0, cells.numbers(range(1, width)))
         if target in names:
             line = cells_of(_line(block, names.index(target)), separator, width)
             rows.marks = [cell[0].as_py() for cell in line.texts(range(1, width))]
@@ -140,24 +144,36 @@ def _line(block: bytes, number: int) -> bytes:
     return block[ends[number - 1] if number else 0 : ends[number]]
 
 
-def _arrow_rows(table: pa.Table, label: str, target: str) -> FeatureRows:
-    """Return the features of an Arrow table; the cells of the row `target` are its marks."""
-    for column in table.columns:
-        sound(column)
-    kinds = [kind_of(kind) for kind in table.schema.types]
-    rows = FeatureRows(label, table.column_names[1:])
-    if kinds[0] is not Kind.TEXT and not pa.types.is_integer(table.schema.types[0]):
-        found = f"'{table.column_names[0]}' holds {kinds[0].value}"
-        raise InputError(f"{label}: the first column {found}; put the features' names first")
-    matrix = np.empty((table.num_rows, len(rows.samples)))
-    for place, column in enumerate(table.columns[1:]):
-        matrix[:, place] = _cell_numbers(column, kinds[place + 1])
-    names = as_texts(table.column(0)).to_pylist()
-    rows.add(names, matrix)
-    if target in names:
-        marks = table.slice(names.index(target), 1)
-        rows.marks = [as_texts(cell)[0].as_py() for cell in marks.columns[1:]]
+def _typed_rows(table: Any, target: str) -> FeatureRows:
+    """Return the features of a Parquet or Arrow table; the row `target` holds its marks."""
+    rows = FeatureRows(table.label, [column.name for column in table.columns[1:]])
+    names: list[str | None] = []
+    for first, columns in table.cells():
+        samples = [sound(column) for column in columns]
+        if first == 0:
+            names = _names_in(samples.pop(0), table)
+            rows.add_names(names)
+        place = max(0, first - 1)
+        matrix = np.empty((len(names), len(samples)), order="F")
+        for number, cells in enumerate(samples):
+            kind = table.columns[1 + place + number].kind
+            matrix[:, number] = _cell_numbers(cells, kind)
+        rows.add_cells(place, matrix)
+        if target in names:
+            line = names.index(target)
+            marks = [as_texts(cells.slice(line, 1))[0].as_py() for cells in samples]
+            rows.marks = [*rows.marks[:place], *marks]
     return rows
+
+
+def _names_in(column: Any, table: Any) -> list[str | None]:
+    """Return the names of features that a first column holds."""
+    kind = kind_of(column.type)
+    if kind is not Kind.TEXT and not pa.types.is_integer(column.type):
+        found = f"'{table.columns[0].name}' holds {kind.value}"
+        raise InputError(f"{table.label}: the first column {found}; put the features' names first")
+    names: list[str | None] = as_texts(column).to_pylist()
+    return names
 
 
 def _cell_numbers(column: Any, kind: Kind) -> FloatArray:
@@ -167,19 +183,10 @@ def _cell_numbers(column: Any, kind: Kind) -> FloatArray:
     return numbers(column) if kind is Kind.NUMBER else text_numbers(as_texts(column))
 
 
-def _arrow_table(source: Source, input_format: InputFormat) -> pa.Table:
-    """Read a whole Parquet or Arrow table."""
-    if input_format is InputFormat.PARQUET:
-        return pq.ParquetFile(source.open_random()).read()
-    if source.first_bytes().startswith(b"ARROW1"):
-        return pa.ipc.open_file(source.open_random()).read_all()
-    return pa.ipc.open_stream(all_bytes(source)).read_all()
-
-
 def _read_labels(labels: Source, rows: FeatureRows) -> list[str | None]:
     """Return the label of every sample, by its name if the file has two columns."""
     with reading(labels.label, "a table of labels"):
-        text = all_bytes(labels).decode("utf-8-sig")
+        text = _all_bytes(labels).decode("utf-8-sig")
         endings = labels.label.lower().split(".")
         tabs = "tsv" in endings or ("csv" not in endings and "\t" in text)
         cells = csv.reader(io.StringIO(text, ""), delimiter="\t" if tabs else ",", strict=True)
@@ -212,7 +219,7 @@ def _read_labels(labels: Source, rows: FeatureRows) -> list[str | None]:
     return list(map(dict(known).get, rows.samples))
 
 
-def all_bytes(source: Source) -> bytes:
+def _all_bytes(source: Source) -> bytes:
     """Return all bytes of a source, decompressed."""
     with closing(source.open_stream()) as stream:
         return b"".join(iter(lambda: stream.read(BLOCK_BYTES), b""))

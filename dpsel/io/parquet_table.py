@@ -75,6 +75,23 @@ class ParquetTable:
                 else:
                     yield from self._whole_pieces(group, layout, rows)
 
+    def cells(self) -> Iterator[tuple[int, list[Any]]]:
+        """Yield all cells: the first of some columns, and these, row group by row group."""
+        count = len(self.columns)
+        with reading(self.label, _KIND):
+            for group in self._groups:
+                rows = self._metadata.row_group(group).num_rows
+                if rows > _ROWS_AT_ONCE:
+                    at_once = max(1, _CELLS_AT_ONCE // count)
+                    for found in self._batches(group, list(range(count)), at_once):
+                        yield 0, found
+                    continue
+                width = max(1, _CELLS_AT_ONCE // max(1, rows))
+                for first in range(0, count, width):
+                    some = list(range(first, min(first + width, count)))
+                    table = self._file().read_row_group(group, self._names(some))
+                    yield first, self._select(table, some)
+
     def close(self) -> None:
         """Do nothing: every reader closes itself."""
 

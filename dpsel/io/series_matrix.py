@@ -2,13 +2,13 @@
 
 import csv
 import difflib
-import io
 import re
+from contextlib import closing
 from typing import Any
 
 from dpsel.core.errors import InputError
 from dpsel.io.border import reading
-from dpsel.io.feature_rows import all_bytes, text_rows
+from dpsel.io.feature_rows import FeatureRows, text_rows
 from dpsel.io.sources import ByteStream, Source
 
 _BEGIN = re.compile(rb'^"?!series_matrix_table_begin\b.*\n', re.MULTILINE | re.IGNORECASE)
@@ -16,8 +16,9 @@ _END = re.compile(rb'\n"?!series_matrix_table_end\b', re.IGNORECASE)
 _ACCESSION = "!sample_geo_accession"
 _CHARACTERISTICS = "!sample_characteristics_ch1"
 _BOM = b"\xef\xbb\xbf"
-# The end marker stands in the last line; looking there saves a search through the whole table.
-_TAIL_BYTES = 1 << 16
+_HEAD_BYTES, _LONGEST_HEAD = 1 << 20, 1 << 28
+# More than the marks of the end have.
+_HELD_BYTES = 64
 _KEYS_SHOWN = 20
 
 
@@ -32,7 +33,7 @@ def read_series_matrix(source: Source, *, label_key: str | None, target: str) ->
 
     A label is what follows `label_key: ` in the sample's characteristics, whatever the key's
     case; a sample without it has a null. A cell of the matrix that is no number is NaN. The
-    whole file is held in memory, and so is the table, or else it is in a temporary file.
+    file is read in blocks, and a table that does not fit in memory is in a temporary file.
 
     Privacy:
         Guarantee: none; the result is private data, like the file.
@@ -42,12 +43,10 @@ def read_series_matrix(source: Source, *, label_key: str | None, target: str) ->
         InputError: If it is no series matrix, its names are unclear, or it has no such key: then
             the message lists its keys, which are public. Never because of a value.
     """
-    with reading(source.label, "a series matrix"):
-        about, matrix = _parts(all_bytes(source), source.label)
+    with reading(source.label, "a series matrix"), closing(source.open_stream()) as stream:
+        about, begun = _head(stream, source.label)
         labels = _labels(about, label_key, source.label)
-        # GEO quotes names, but no tab: without quotes the table is read the fast way.
-        table = io.BytesIO(matrix.replace(b'"', b""))
-        rows = text_rows(ByteStream(table, table, 0), "\t", source.label, target)
+        rows = _rows(_MatrixText(begun, stream), source.label, target)
     if not any(name in labels for name in rows.samples):
         raise InputError(
             f"{source.label}: the samples of its table are not those of !Sample_geo_accession"
@@ -55,21 +54,71 @@ def read_series_matrix(source: Source, *, label_key: str | None, target: str) ->
     return rows.table([labels.get(name) for name in rows.samples], target)
 
 
-def _parts(content: bytes, label: str) -> tuple[str, bytes]:
-    """Return the lines about the samples, and the text of the table."""
-    begin = _BEGIN.search(content)
-    if begin is None:
-        raise InputError(
-            f"{label}: has no line !series_matrix_table_begin; give a series matrix of GEO, whole"
-        )
-    end = _END.search(content, max(begin.end() - 1, len(content) - _TAIL_BYTES))
-    end = end or _END.search(content, begin.end() - 1)
-    if end is None:
-        raise InputError(
-            f"{label}: has no line !series_matrix_table_end, so it is cut short; get it again"
-        )
+def _head(stream: ByteStream, label: str) -> tuple[str, bytes]:
+    """Return the lines about the samples, and the bytes of the table that were read with them."""
+    content, line = b"", 0
+    while (begin := _BEGIN.search(content, line)) is None:
+        line = content.rfind(b"\n") + 1
+        more = stream.read(_HEAD_BYTES)
+        if not more or len(content) > _LONGEST_HEAD:
+            raise InputError(
+                f"{label}: has no line !series_matrix_table_begin; "
+                "give a series matrix of GEO, whole"
+            )
+        content += more
     about = content[: begin.start()].removeprefix(_BOM).decode("utf-8", "replace")
-    return about, content[begin.end() : end.start() + 1]
+    return about, content[begin.end() :]
+
+
+def _rows(text: "_MatrixText", label: str, target: str) -> FeatureRows:
+    """Return the features of the table."""
+    try:
+        rows = text_rows(ByteStream(text, text, 0), "\t", label, target)
+        if not text.cut_short:
+            return rows
+    except InputError:
+        if not text.cut_short:
+            raise
+    raise InputError(
+        f"{label}: has no line !series_matrix_table_end, so it is cut short; get it again"
+    )
+
+
+class _MatrixText:
+    """The text of the table, up to the line that ends it.
+
+    It has no quotes: GEO quotes names, but no tab, and without them the table is read the fast way.
+    """
+
+    def __init__(self, begun: bytes, stream: ByteStream) -> None:
+        """Read `begun`, and then the stream."""
+        # The line break before the table, which may be all that is before its end.
+        self._held = b"\n" + begun
+        self._stream = stream
+        self._done = False
+        self.cut_short = False
+        """Whether all was read, and there was no such line."""
+
+    def read(self, count: int) -> bytes:
+        """Return about `count` bytes, none at the end of the table."""
+        text = b""
+        while not text and not self._done:
+            text = self._next(self._stream.read(count)).replace(b'"', b"")
+        return text
+
+    def _next(self, more: bytes) -> bytes:
+        """Return what is surely part of the table, and hold the rest."""
+        held = self._held + more
+        # Looking for one sign is fast, and hardly a table has it.
+        end = _END.search(held) if b"!" in held else None
+        if end is not None and (end.end() < len(held) or not more):
+            self._done = True
+            return held[: end.start() + 1]
+        if not more:
+            self._done = self.cut_short = True
+            return held
+        self._held = held[-_HELD_BYTES:]
+        return held[:-_HELD_BYTES]
 
 
 def _labels(about: str, label_key: str | None, label: str) -> dict[str, str | None]:

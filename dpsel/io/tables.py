@@ -60,6 +60,15 @@ def plain_opener(found: InputFormat, separator: str | None) -> Callable[[Source]
     return lambda source: DelimitedTable(source, separator or default)
 
 
+def open_cells(source: Source, found: InputFormat) -> Any:
+    """Open a Parquet or Arrow table for reading cells of any type, with the method `cells`."""
+    if found is InputFormat.ARROW:
+        return _open_arrow(source)
+    from dpsel.io.parquet_table import ParquetTable
+
+    return ParquetTable(source)
+
+
 def _open_parquet(source: Source) -> FileTable:
     """Open a Parquet file with the reader that is faster for its shape."""
     from dpsel.io.wide_parquet import open_wide_parquet

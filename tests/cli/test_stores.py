@@ -46,6 +46,13 @@ def test_every_command_reads_from_a_store_and_writes_no_secret(
             assert results[0] == results[1]
         run("preprocess", store, tmp_path / "out.parquet", "--target", "y")
         assert pl.read_parquet(tmp_path / "out.parquet").columns == frame.columns
+        genes = pl.DataFrame({"gene": ["a", "y"], "s1": [1.0, 1.0], "s2": [2.0, 0.0]})
+        genes.write_parquet(content := io.BytesIO())
+        server.objects["bucket"]["genes.parquet"] = content.getvalue()
+        place = f"s3://bucket/genes.parquet?{server.query}"
+        turned = (tmp_path / "turned.parquet", "--target", "y", "--features-in", "rows")
+        run("preprocess", place, *turned)
+        assert pl.read_parquet(tmp_path / "turned.parquet").columns == ["a", "y"]
         found = json.loads(run("evaluate", store, *common, "--epsilon", "1", "--trials", "1"))
         assert found["about"]["tables"] == [store]
         run("budget", "init", "l", "--epsilon", "5")

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpsel.core.errors import InputError
-from dpsel.io import feature_rows
+from dpsel.io import arrow_table, feature_rows, parquet_table
 from dpsel.io.columns import Wanted, choose_columns
 from dpsel.io.feature_rows import read_feature_rows
 from dpsel.io.formats import InputFormat, Orientation
@@ -21,6 +21,7 @@ from dpsel.io.pieces import RowReader
 from dpsel.io.raw_tables import RawTable
 from dpsel.io.sources import Source
 from dpsel.io.targets import TargetCoding
+from dpsel.io.turned_table import TurnedTable
 
 TABLE = "gene,s1,s2,s3\na,1,2,3\nb,-0.5,,x\n"
 LABELS = "s1,ill\ns2,well\ns3,ill\n"
@@ -98,6 +99,53 @@ def test_parquet_and_arrow_tables_are_turned_round(tmp_path: Path) -> None:
     numbered.write_parquet(tmp_path / "t.parquet")
     found = read(tmp_path / "t.parquet", labels, input_format=InputFormat.PARQUET)
     assert found.column_names == ["7", "8", "y"]
+
+
+def typed(path: Path, kind: str, frame: pl.DataFrame) -> tuple[Path, InputFormat]:
+    """Write a frame in parts of a few rows, so that its cells come in many pieces."""
+    place = path / f"t.{kind}"
+    if kind == "parquet":
+        frame.write_parquet(place, row_group_size=100)
+        return place, InputFormat.PARQUET
+    table = frame.to_arrow()
+    make = pa.ipc.new_file if kind == "arrow" else pa.ipc.new_stream
+    with make(str(place), table.schema) as file:
+        file.write_table(table, max_chunksize=100)
+    return place, InputFormat.ARROW
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "arrows"])
+@pytest.mark.parametrize("rows_at_once", [20, 1 << 21])
+def test_typed_tables_may_come_in_pieces_and_not_fit_in_memory(
+    kind: str, rows_at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(1)
+    matrix = rng.normal(size=(950, 200))
+    matrix[5, ::3] = np.nan
+    labels = rng.integers(0, 2, 200).astype(float)
+    names = [*(f"g{i}" for i in range(700)), "y", *(f"g{i}" for i in range(700, 950))]
+    everything = np.insert(matrix, 700, labels, axis=0)
+    frame = pl.DataFrame({"gene": names, **{f"s{i}": everything[:, i] for i in range(200)}})
+    frame = frame.with_columns(pl.col("s7").cast(pl.String))
+    path, input_format = typed(tmp_path, kind, frame)
+    for module in (parquet_table, arrow_table):
+        monkeypatch.setattr(module, "_CELLS_AT_ONCE", 1700)
+        monkeypatch.setattr(module, "_ROWS_AT_ONCE", rows_at_once)
+    found = read(path, input_format=input_format)
+    assert found.column_names == [*(f"g{i}" for i in range(950)), "y"]
+    assert found["y"].to_pylist() == [
+        str(label) if sample == 7 else f"{label:g}" for sample, label in enumerate(labels)
+    ]
+    columns = np.stack([found.column(place).to_numpy() for place in range(950)])
+    assert np.array_equal(columns, matrix, equal_nan=True)
+    monkeypatch.setenv("DPSEL_MEMORY", "100KB")
+    kept = read(path, input_format=input_format)
+    assert isinstance(kept, TurnedTable)
+    layout = choose_columns(kept.columns, Wanted("y", labels=True), "t")
+    blocks = [piece.read() for piece in kept.pieces(layout, RowReader(TargetCoding("1")))]
+    assert len(blocks) > 1
+    again = np.concatenate([block.X for block in blocks])
+    assert np.array_equal(again, matrix.T, equal_nan=True)
 
 
 def test_a_parquet_table_may_hold_its_labels_in_a_row(tmp_path: Path) -> None:

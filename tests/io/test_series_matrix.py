@@ -10,8 +10,13 @@ import pyarrow as pa
 import pytest
 
 from dpsel.core.errors import InputError
+from dpsel.io import feature_rows, series_matrix
+from dpsel.io.columns import Wanted, choose_columns
+from dpsel.io.pieces import RowReader
 from dpsel.io.series_matrix import is_series_matrix, read_series_matrix
 from dpsel.io.sources import Source
+from dpsel.io.targets import TargetCoding
+from dpsel.io.turned_table import TurnedTable
 
 ABOUT = """\
 !Series_title\t"Prostate; a "rough" title"
@@ -87,6 +92,58 @@ def test_labels_go_with_the_names_of_samples_not_with_their_order(tmp_path: Path
 def test_lines_after_the_table_are_not_read(tmp_path: Path) -> None:
     check(read(tmp_path, WHOLE + "more\t1\t2\t3\n"))
     check(read(tmp_path, WHOLE + "more\t1\t2\t3\n" * 10_000))
+
+
+@pytest.mark.parametrize("block_bytes", [1, 7, 64])
+def test_the_cut_into_blocks_does_not_matter(
+    block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(series_matrix, "_HEAD_BYTES", block_bytes)
+    monkeypatch.setattr(feature_rows, "BLOCK_BYTES", block_bytes)
+    check(read(tmp_path, WHOLE))
+    check(read(tmp_path, WHOLE.replace("\n", "\r\n") + "more\t1\t2\t3\n" * 20))
+    almost = "!series_matrix_table_ending"
+    found = read(tmp_path, WHOLE.replace('"1053_at"', almost))
+    assert found.column_names == ["1007_s_at", almost, "y"]
+    for content in (ABOUT + BEGIN, ABOUT + BEGIN + MATRIX, ABOUT + BEGIN + MATRIX + END[:-5]):
+        with pytest.raises(InputError, match="has no line !series_matrix_table_end, so it is cut"):
+            read(tmp_path, content)
+
+
+def test_a_head_without_an_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(series_matrix, "_LONGEST_HEAD", 10_000)
+    monkeypatch.setattr(series_matrix, "_HEAD_BYTES", 1000)
+    check(read(tmp_path, "!Series_title\tx\n" * 500 + WHOLE))
+    with pytest.raises(InputError, match="has no line !series_matrix_table_begin; give a"):
+        read(tmp_path, "!Series_title\tx\n" * 1000 + WHOLE)
+
+
+def test_a_matrix_that_does_not_fit_in_memory_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    samples = [f"GSM{place}" for place in range(200)]
+    names = "\t".join(samples)
+    states = "\t".join(f"state: {place % 2}" for place in range(200))
+    rows = rng.normal(size=(900, 200)).round(6).tolist()
+    lines = [f"g{place}\t" + "\t".join(map(str, row)) for place, row in enumerate(rows)]
+    text = (
+        f"!Sample_geo_accession\t{names}\n!Sample_characteristics_ch1\t{states}\n"
+        f"{BEGIN}ID_REF\t{names}\n" + "\n".join(lines) + f"\n{END}"
+    )
+    monkeypatch.setattr(feature_rows, "BLOCK_BYTES", 1 << 18)
+    whole = read(tmp_path, text, "state")
+    monkeypatch.setenv("DPSEL_MEMORY", "100KB")
+    kept = read(tmp_path, text, "state")
+    assert isinstance(whole, pa.Table)
+    assert isinstance(kept, TurnedTable)
+    layout = choose_columns(kept.columns, Wanted("y", labels=True), "m")
+    blocks = [piece.read() for piece in kept.pieces(layout, RowReader(TargetCoding("1")))]
+    assert len(blocks) > 1
+    found = np.concatenate([block.X for block in blocks])
+    assert np.array_equal(found, np.array(rows).T)
+    expected = np.column_stack([whole.column(place).to_numpy() for place in range(900)])
+    assert np.array_equal(found, expected)
 
 
 def test_a_wide_array_round_trips_bit_by_bit(tmp_path: Path) -> None:
