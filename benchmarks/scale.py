@@ -29,6 +29,8 @@ from typing import Any
 from processes import CORES
 from tables import write_parquet
 
+from dpsel.io.splits import MOST_SPLITS, TARGET_BYTES
+
 RUNS = 3
 ROWS, COLUMNS, FILES = 1_000_000, 101, 8
 
@@ -180,9 +182,13 @@ def worked_out(rate: float, share: float, one_footer: float) -> None:
     """Print what 10^9 x 10^4 takes."""
     cells = 1e13
     core_hours = cells / rate / 3600
-    count = cells * 4 / (1 << 28)
+    count = min(MOST_SPLITS, cells * 4 / TARGET_BYTES)
+    size = cells * 4 / count
     print(f"10^9 x 10^4: {cells * 4 / 1e12:.0f} TB decoded, {core_hours:.1f} core-hours")
-    print(f"  {count:,.0f} shares of 256 MiB: {count * share / 60:.0f} min of the scheduler")
+    print(
+        f"  {count:,.0f} shares of {size / 1e9:.2f} GB: {count * share / 60:.1f} min of the "
+        f"scheduler, which feeds {size / 4 / rate / share:,.0f} cores"
+    )
     print(f"  sums moved: {count * 8 / 7 * 8e4 / 1e9:.0f} GB over the tree")
     for gigabytes in (1, 16):
         files = cells * 4 / gigabytes / 1e9

@@ -90,7 +90,7 @@ far things are.
 
 @dataclass(frozen=True)
 class Cluster:
-    """Other processes that do shares, and how many bytes each share should have, about."""
+    """Other processes that do shares, and how many bytes each share should have at least."""
 
     spread: Spread
     target_bytes: int = TARGET_BYTES
@@ -106,6 +106,7 @@ def make_shares(work: Work, files: TableFiles, target_bytes: int = TARGET_BYTES)
         Guarantee: none; masks of rows are private, as is the number of shares.
         Tested by: tests/test_shares.py
     """
+    target_bytes = files.split_bytes(target_bytes)
     splits = split_files(files, target_bytes)
     count = len(work.layout.features)
     ranges = [(0, count)]

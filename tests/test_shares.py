@@ -27,7 +27,7 @@ from dpsel.core.privacy import MOST_ROWS, Neighbors, Unit
 from dpsel.core.scores.kendall import KendallScore
 from dpsel.core.scores.registry import SCORES
 from dpsel.core.selection import Selection
-from dpsel.io import wide_parquet
+from dpsel.io import splits, wide_parquet
 from dpsel.io.splits import split_files, table_files
 from dpsel.run import charge_nothing, run_select
 from dpsel.shares import Cluster, Share, Total, Work, merge_totals, score_share
@@ -178,14 +178,14 @@ def test_splits_hold_every_group_once_and_are_about_as_large_as_asked(
     files = table_files(write_files(FRAME, tmp_path / "t", ending, [30, 31, 32, 33]))
     parts = {}
     for target in (1, 1500, 1 << 28):
-        splits = split_files(files, target)
-        parts[target] = [part for split in splits for part in split.parts]
+        found = split_files(files, target)
+        parts[target] = [part for split in found for part in split.parts]
         for number in range(5):
             groups = [part.groups for part in parts[target] if part.number == number]
             edges = [edge for own in groups if own is not None for edge in own]
             assert edges[0] == 0
             assert edges[1:-1:2] == edges[2::2]
-        assert all(split.size <= target or len(split.parts) == 1 for split in splits)
+        assert all(split.size <= target or len(split.parts) == 1 for split in found)
     assert [len(parts[target]) for target in (1, 1 << 28)] == [
         5 + 3 + 4 if ending == "parquet" else 4 + 3 + 3,
         5,
@@ -197,9 +197,26 @@ def test_small_files_are_read_together(tmp_path: Path) -> None:
     place = write_files(FRAME, tmp_path / "t", "csv", range(1, ROWS))
     files = table_files(place)
     size = sum(source.path.stat().st_size for source in files.sources if source.path)
-    splits = split_files(files, size // 4)
-    assert 4 <= len(splits) <= 6
-    assert [part.number for split in splits for part in split.parts] == list(range(ROWS))
+    found = split_files(files, size // 4)
+    assert 4 <= len(found) <= 6
+    assert [part.number for split in found for part in split.parts] == list(range(ROWS))
+
+
+@pytest.mark.parametrize("score", list(SCORES))
+def test_a_table_of_very_many_bytes_is_cut_into_larger_shares(
+    score: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = write_files(FRAME, tmp_path / "t", "parquet", [20])
+    options = {"score": score, "exclude": ["label", "who"]}
+    counts = []
+    for most in (1 << 14, 3):
+        monkeypatch.setattr(splits, "MOST_SPLITS", most)
+        tree = Tree(np.random.default_rng(0))
+        found = exact_scores(place, options, Cluster(tree, 1), monkeypatch)
+        assert found == exact_scores(place, options, None, monkeypatch)
+        counts.append(tree.shares)
+    assert counts[0] == (5 if score == "kendall" else 9)
+    assert counts[1] < counts[0]
 
 
 def test_nothing_that_decides_the_draw_is_sent(tmp_path: Path) -> None:

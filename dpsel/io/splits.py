@@ -17,7 +17,11 @@ from dpsel.io.sources import Source, common_format, find_sources
 from dpsel.io.tables import open_sources, plain_opener
 
 TARGET_BYTES = 1 << 28
-"""A split has about so many bytes, uncompressed."""
+"""A split has about so many bytes, uncompressed, unless there are very many."""
+
+MOST_SPLITS = 1 << 14
+"""A table of more bytes than so many splits have is cut into larger ones: each costs a scheduler
+milliseconds, however large it is."""
 
 _FILES_AT_ONCE = 8
 
@@ -57,6 +61,10 @@ class TableFiles:
     sources: tuple[Source, ...]
     input_format: InputFormat
     separator: str | None
+
+    def split_bytes(self, least: int) -> int:
+        """Return how many bytes a split should have, at least so many."""
+        return max(least, sum(source.size() for source in self.sources) // MOST_SPLITS)
 
     def open(self) -> Any:
         """Return the whole table."""
