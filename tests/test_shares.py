@@ -133,7 +133,7 @@ def write_files(frame: pl.DataFrame, folder: Path, ending: str, cuts: Sequence[i
     return f"{folder}/*.{ending}"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_scores_are_the_same_bits_for_any_partition_and_tree(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
