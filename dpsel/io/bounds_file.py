@@ -58,7 +58,10 @@ class PublicBounds:
                 near = nearest(name, table)
                 hint = "" if near is None else f"; did you mean '{near}'?"
                 raise InputError(f"{self.label}: the table has no column '{name}'{hint}")
-        chosen = [self._of(name) for name in features]
+        if self.default is not None and not self.columns:
+            chosen = [self.default] * len(features)
+        else:
+            chosen = [self._of(name) for name in features]
         if coded:
             return Bounds.of(chosen, UNIT_INTERVAL)
         return Bounds.of(chosen, self.target if self.target is not None else self._of(target))

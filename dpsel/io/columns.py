@@ -111,7 +111,8 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
     features = [place for place in wanted_places if place not in out]
     if not features:
         raise InputError(f"{label}: no feature column is left besides the target")
-    declared = wanted.declared.union(_split_lists(wanted.features, set(names)))
+    named = _split_lists(wanted.features, set(names)) if wanted.features else []
+    declared = wanted.declared.union(named)
     _refuse_kinds(columns, features, label, declared)
     if columns[target].kind is not Kind.FOLDER or wanted.target not in declared:
         refuse_target(columns[target], label, labels=wanted.labels)
@@ -201,13 +202,14 @@ def _refuse_kinds(
     columns: Sequence[Column], features: Sequence[int], label: str, declared: Collection[str]
 ) -> None:
     """Refuse features whose table says that they are not numbers."""
-    if {column.kind for column in columns} <= {Kind.NUMBER, Kind.UNKNOWN}:
+    # Once, and not for each of perhaps a million columns: members of an Enum are looked up slowly.
+    fine = (Kind.NUMBER, Kind.UNKNOWN)
+    if all(column.kind in fine for column in columns):
         return
     wrong = [
         column
         for column in [columns[place] for place in features]
-        if column.kind not in (Kind.NUMBER, Kind.UNKNOWN)
-        and not (column.kind is Kind.FOLDER and column.name in declared)
+        if column.kind not in fine and not (column.kind is Kind.FOLDER and column.name in declared)
     ]
     if wrong:
         refuse_text([column.name for column in wrong], label, wrong[0].kind)

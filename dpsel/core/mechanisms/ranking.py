@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpsel.core.arrays import IntArray, NumberArray, WordArray
+from dpsel.core.arrays import BoolArray, IntArray, NumberArray, WordArray
 
 _TABLE_BITS = 16
 _PIECE = 1 << 15
@@ -39,7 +39,7 @@ class Ranking:
 
     def few_indices(self, ranks: IntArray) -> IntArray:
         """Return the same as `indices`, as a set, for one short list of ranks of many scores."""
-        wanted = np.unique(self.values(ranks))
+        wanted = np.sort(self.values(ranks))
         table = np.zeros(1 << _TABLE_BITS, dtype=np.bool_)
         table[_buckets(wanted)] = True
         # In pieces that stay in the processor's cache.
@@ -49,13 +49,20 @@ class Ranking:
                 for first in range(0, len(self), _PIECE)
             ]
         )
-        candidates = candidates[np.isin(self._values[candidates], wanted)]
+        candidates = candidates[_among(wanted, self._values[candidates])]
         # Their places among each other, then among all scores: ties are complete on both sides.
         candidates = candidates[np.argsort(self._values[candidates], kind="stable")]
         found = self._values[candidates]
         places_here = np.arange(len(found)) - np.searchsorted(found, found)
         places = np.searchsorted(self._ascending, found) + places_here
-        return candidates[np.isin(places, len(self) - ranks)]
+        return candidates[_among(np.sort(len(self) - ranks), places)]
+
+
+def _among(wanted: NumberArray, values: NumberArray) -> BoolArray:
+    """Return which values are among some in ascending order; `np.isin` imports a lot at first."""
+    near = np.searchsorted(wanted, values)
+    found: BoolArray = wanted[np.minimum(near, len(wanted) - 1)] == values
+    return found
 
 
 def _buckets(values: NumberArray) -> WordArray:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 
 from dpsel.core.bounds import Bounds
 from dpsel.core.errors import UsageError
@@ -40,6 +39,9 @@ def find_score(name: str) -> ScoreKind:
     """
     if name in SCORES:
         return SCORES[name]
+    # Imported where it is needed: hardly a run asks for another package's score.
+    from importlib.metadata import entry_points
+
     offered = {point.name: point for point in entry_points(group=GROUP)}
     if name not in offered:
         known = ", ".join([*SCORES, *sorted(offered)])
