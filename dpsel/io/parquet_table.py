@@ -25,7 +25,7 @@ _CELLS_AT_ONCE = 1 << 22
 # A row group with more rows than this is cut into batches, with the target read along each time.
 _ROWS_AT_ONCE = 1 << 21
 _MANY_COLUMNS = 1 << 8
-# Bytes of a column that are read ahead, where a row group is read in batches.
+# Bytes of a column that are read at once; of many columns, where a row group is read in batches.
 _BUFFER, _LEAST_BUFFER, _BUFFERS_IN_ALL = 1 << 18, 1 << 12, 1 << 26
 
 
@@ -191,12 +191,15 @@ class ParquetTable:
 
     def _new_file(self, **options: Any) -> pq.ParquetFile:
         """Return a new reader."""
+        # A store answers slowly: ask for the columns of a piece in few requests. Bytes of a file go
+        # through a small buffer, which stays in the processor's cache until they are decoded.
+        remote = callable(self._place)
+        usual = {"pre_buffer": remote, "buffer_size": 0 if remote else _BUFFER}
         return pq.ParquetFile(
             self._open(),
             metadata=self._metadata,
             read_dictionary=self._coded,
-            # A store answers slowly: ask for the columns of a piece in few requests.
-            **{"pre_buffer": callable(self._place), **options},
+            **{**usual, **options},
         )
 
     def _open(self) -> Any:
