@@ -54,11 +54,14 @@ def select(
     tls://head:8786
     """
     from dpsel.io.interrupts import take_interrupts_back
+    from dpsel.io.ledger_place import ledger_from_environment
     from dpsel.io.wide_parquet import begin_reading
 
     take_interrupts_back()
     if not dry_run and cluster is None:
-        begin_reading(table)
+        # With a ledger no row is read before the charge.
+        charged = ledger is not None or ledger_from_environment() is not None
+        begin_reading(table, rows_too=not charged)
     from dpsel.cluster.plan import plan_cluster
     from dpsel.cluster.selecting import run_select_on
     from dpsel.orders import select_order

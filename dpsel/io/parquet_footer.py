@@ -5,11 +5,11 @@ the process with it. And of a table with 10^5 columns, to read the footer takes 
 the rest, so it should be read once. The footer is a Thrift struct in the compact protocol: a
 version, the schema, which is a list of groups and columns with the number of each one's children,
 the number of rows, and then all that is large.
+
+No numpy here: a wide file is asked for before that is imported.
 """
 
 from dataclasses import dataclass, field
-
-import numpy as np
 
 _I32, _I64, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12
 _TYPE, _REPETITION, _NAME, _CHILDREN = 1, 3, 4, 5
@@ -89,21 +89,19 @@ def _shape(footer: bytes) -> FooterShape:
 def _alike(footer: bytes, at: int, element: _Element, most: int) -> int:
     """Return how many of the next elements have the same bytes as this one, but for their names."""
     size = element.end - at
-    same = np.ones(size, dtype=np.bool_)
-    same[element.name.start - at : element.name.stop - at] = False
-    this = np.frombuffer(footer, dtype=np.uint8, count=size, offset=at)[same]
+    places = [*range(at, element.name.start), *range(element.name.stop, element.end)]
+    most = min(most, (len(footer) - element.end) // size)
     found, look = 0, 16
     while found < most:
-        look = min(look, most - found, (len(footer) - element.end) // size - found)
-        if look < 1:
+        look = min(look, most - found)
+        same = look
+        for place in places:
+            first = place + (1 + found) * size
+            others = footer[first : first + look * size : size]
+            same = min(same, look - len(others.lstrip(footer[place : place + 1])))
+        found += same
+        if same < look:
             break
-        rows = np.frombuffer(
-            footer, dtype=np.uint8, count=look * size, offset=element.end + found * size
-        ).reshape(look, size)
-        differs = np.flatnonzero((rows[:, same] != this).any(axis=1))
-        if len(differs):
-            return found + int(differs[0])
-        found += look
         look *= 8
     return found
 

@@ -26,16 +26,17 @@ State = tuple[Path, int, int, int]
 _begun: "dict[State, WideScan | None]" = {}
 
 
-def begin_reading(table: str) -> None:
+def begin_reading(table: str, *, rows_too: bool) -> None:
     """Begin to read the footer of a wide Parquet file, while the rest of the command is imported.
 
-    Whatever is wrong with the name or the file is found out later.
+    `rows_too` lets it read rows as well, where none has to wait for a charge. Whatever is wrong
+    with the name or the file is found out later.
     """
     path = Path(table)
     with suppress(OSError, ValueError):
         if table and path.is_file():
             _begun.clear()
-            _begun[_state(path)] = _scan(path)
+            _begun[_state(path)] = _scan(path, rows_too=rows_too)
 
 
 def open_wide_parquet(source: Source) -> "WideParquetTable | None":
@@ -61,7 +62,7 @@ def _state(path: Path) -> State:
     return path, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _scan(path: Path) -> "WideScan | None":
+def _scan(path: Path, *, rows_too: bool = False) -> "WideScan | None":
     """Begin to read a file if it is a wide one."""
     footer = _footer(path)
     shape = None if footer is None else footer_shape(footer)
@@ -69,7 +70,7 @@ def _scan(path: Path) -> "WideScan | None":
         return None
     from dpsel.io.wide_scan import WideScan
 
-    return WideScan(path, shape, recorded=KEY in footer)
+    return WideScan(path, shape, recorded=KEY in footer, rows_too=rows_too)
 
 
 def _footer(path: Path) -> bytes | None:

@@ -52,7 +52,7 @@ class WideParquetTable:
 
     def _typed_columns(self) -> tuple[Column, ...]:
         """Return columns of any types."""
-        schema = self._scan.frame().collect_schema()
+        schema = self._scan.schema()
         # By class, which is enough here: to compare types of polars takes a microsecond each.
         classes: list[Any] = list(map(type, schema.dtypes()))
         kinds = {found: _kind_of(found) for found in set(classes)}
@@ -121,12 +121,9 @@ class WideParquetTable:
         return True
 
     def _read(self, positions: list[int]) -> "_Columns":
-        """Read columns by position: polars takes some names for patterns. All is fastest."""
-        scan = self._scan.frame()
+        """Read columns by position. All is fastest."""
         ordered = sorted(set(positions))
-        if len(ordered) < len(self.columns):
-            scan = scan.select(pl.nth(*ordered))
-        frame = scan.collect()
+        frame = self._scan.read(ordered if len(ordered) < len(self.columns) else None)
         if frame.columns != [self.columns[position].name for position in ordered]:
             raise InputError(f"{self.label}: its columns were read in two ways; this is no table")
         return _Columns(frame, ordered, self._all_floats)
