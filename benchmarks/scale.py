@@ -189,7 +189,7 @@ def worked_out(rate: float, share: float, one_footer: float) -> None:
         f"  {count:,.0f} shares of {size / 1e9:.2f} GB: {count * share / 60:.1f} min of the "
         f"scheduler, which feeds {size / 4 / rate / share:,.0f} cores"
     )
-    print(f"  sums moved: {count * 8 / 7 * 8e4 / 1e9:.0f} GB over the tree")
+    print(f"  sums moved: {count * 8 / 7 * 8e4 / 1e9:.1f} GB over the tree")
     for gigabytes in (1, 16):
         files = cells * 4 / gigabytes / 1e9
         print(
