@@ -48,7 +48,7 @@ class ArrowStreamTable:
         with reading(self.label, _KIND):
             for batch in self._batches:
                 done = 0.0 if self._stream is None else self._stream.share_read
-                for piece in batch_pieces(batch, layout, rows):
+                for piece in batch_pieces(batch, layout, rows, self.label):
                     yield replace(piece, done=done)
 
     def persons(self, position: int) -> Iterator[Any]:
@@ -102,7 +102,8 @@ class ArrowFileTable:
         with reading(self.label, _KIND):
             for number in self._groups:
                 if layout.whole_rows:
-                    yield from batch_pieces(self._reader(None).get_batch(number), layout, rows)
+                    batch = self._reader(None).get_batch(number)
+                    yield from batch_pieces(batch, layout, rows, self.label)
                     continue
                 found = self._read(number, marks)
                 if len(found[0]) > _ROWS_AT_ONCE:
@@ -186,18 +187,20 @@ def _column_ranges(rows: int, columns: int) -> Iterator[range]:
         yield range(first, min(first + width, columns))
 
 
-def batch_pieces(batch: pa.RecordBatch, layout: Layout, rows: RowReader) -> Iterator[Piece]:
-    """Yield the pieces of one record batch in memory."""
+def batch_pieces(
+    batch: pa.RecordBatch, layout: Layout, rows: RowReader, label: str
+) -> Iterator[Piece]:
+    """Yield the pieces of one record batch in memory, of the table called `label`."""
     count = len(layout.features)
     at_once = max(1, _CELLS_AT_ONCE // count) if layout.whole_rows else _ROWS_AT_ONCE
     for start in range(0, batch.num_rows, at_once):
         some = batch.slice(start, at_once)
         width = count if layout.whole_rows else max(1, _CELLS_AT_ONCE // some.num_rows)
-        yield from _column_pieces(some, width, layout, rows)
+        yield from _column_pieces(some, width, layout, rows, label)
 
 
 def _column_pieces(
-    batch: pa.RecordBatch, width: int, layout: Layout, rows: RowReader
+    batch: pa.RecordBatch, width: int, layout: Layout, rows: RowReader, label: str
 ) -> Iterator[Piece]:
     """Yield the pieces of one record batch, so many features each."""
     person = None if layout.person is None else sound(batch.column(layout.person))
@@ -208,6 +211,7 @@ def _column_pieces(
         ]
 
         def read(first: int = first, some: list[Any] = some) -> Block:
-            return these.block(first, number_columns(some))
+            with reading(label, _KIND):
+                return these.block(first, number_columns(some))
 
         yield Piece(read, 0.0)

@@ -26,6 +26,8 @@ def distinct_texts(column: Any) -> tuple[list[str], IntArray]:
         texts = _texts_of(encoded.dictionary)
         found = [-1 if text is None else places.setdefault(text, len(places)) for text in texts]
         indices = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy()
+        # In a damaged file an index may lead anywhere: such a value is missing.
+        indices = np.where((indices >= 0) & (indices < len(found)), indices, -1)
         codes.append(np.array([*found, -1], dtype=np.int64)[indices])
     return list(places), np.concatenate(codes)
 
