@@ -1,7 +1,6 @@
 """Which columns of a table play which part. Names and types are public; cells do not count."""
 
 import difflib
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -191,11 +190,19 @@ def nearest(name: str, names: Sequence[str]) -> str | None:
 def _refuse_unclear_names(names: Sequence[str], label: str) -> None:
     """Refuse tables in which a name does not say which column is meant."""
     if len(set(names)) < len(names):
-        repeated = [name for name, count in Counter(names).items() if count > 1]
-        raise InputError(
-            f"{label}: {len(repeated)} column name(s) occur more than once, "
-            f"such as '{repeated[0]}'; rename them"
-        )
+        # By its place: where a file has no header, its first row would be quoted.
+        first, again = first_repeated(names)
+        raise InputError(f"{label}: columns {first} and {again} have the same name; rename one")
+
+
+def first_repeated(names: Sequence[str]) -> tuple[int, int]:
+    """Return where the first name is that occurs again, and where it does, counted from 1."""
+    seen: dict[str, int] = {}
+    for place, name in enumerate(names, start=1):
+        if name in seen:
+            return seen[name], place
+        seen[name] = place
+    raise ValueError("all names are different")
 
 
 def _refuse_kinds(

@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
@@ -17,7 +16,7 @@ from dpsel.core.kept import KeptTable
 from dpsel.io.arrow_values import kind_of, numbers, sound, text_numbers
 from dpsel.io.border import reading
 from dpsel.io.cells import cells_of
-from dpsel.io.columns import Kind, nearest
+from dpsel.io.columns import Kind, first_repeated, nearest
 from dpsel.io.distinct import as_texts
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.rows_of_text import BLOCK_BYTES, TextRows, row_ends
@@ -229,6 +228,7 @@ def _refuse_unclear(names: Sequence[str], what: str, label: str) -> None:
     """Refuse names that are empty, or that occur more than once."""
     if not all(names):
         raise InputError(f"{label}: a {what} has no name; give it one")
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise InputError(f"{label}: {what} '{repeated[0]}' is there more than once; rename it")
+    if len(set(names)) < len(names):
+        # By their places: a damaged file may have a cell where a name should be.
+        first, again = first_repeated(names)
+        raise InputError(f"{label}: {what}s {first} and {again} have the same name; rename one")

@@ -84,17 +84,17 @@ CASES: list[tuple[int, str, tuple[str, ...]]] = [
     (3, "stdin: say which format it has with --input-format", ("-", *ASK)),
     (
         3,
-        "twice.csv: 1 column name(s) occur more than once, such as 'x'; rename them",
+        "twice.csv: columns 1 and 2 have the same name; rename one",
         ("twice.csv", *ASK),
     ),
     (
         3,
-        "twice.parquet: 1 column name(s) occur more than once, such as 'x'; rename them",
+        "twice.parquet: columns 1 and 2 have the same name; rename one",
         ("twice.parquet", *ASK),
     ),
     (
         3,
-        "twice.arrow: 1 column name(s) occur more than once, such as 'x'; rename them",
+        "twice.arrow: columns 1 and 2 have the same name; rename one",
         ("twice.arrow", *ASK),
     ),
     (

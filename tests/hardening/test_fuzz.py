@@ -35,7 +35,9 @@ def test_damaged_files_are_refused_or_read_and_no_cell_is_shown() -> None:
     check(run_cases(FIRST, CASES), CASES)
 
 
-@pytest.mark.parametrize("number", [1009751, 1035947, 1042398, 1069515, 1086364, 1089658])
+@pytest.mark.parametrize(
+    "number", [1009751, 1011678, 1016396, 1032229, 1035947, 1042398, 1069515, 1086364, 1089658]
+)
 def test_what_the_long_run_found_is_mended(number: int) -> None:
     assert run_cases(number, 1).wrong == []
 

@@ -71,7 +71,7 @@ def test_an_unknown_column_is_named_with_the_nearest_one(
         (TEXTS, {"target": "ward", "exclude": ("born",)}, "t: the target 'ward' holds text; name"),
         (COLUMNS, {"features": ("y",)}, "t: no feature column is left besides the target"),
         (COLUMNS, {"exclude": ("*",)}, "t: no feature column is left besides the target"),
-        ([*COLUMNS, COLUMNS[0]], {}, "t: 1 column name(s) occur more than once, such as 'gene_1'"),
+        ([*COLUMNS, COLUMNS[0]], {}, "t: columns 1 and 7 have the same name; rename one"),
     ],
 )
 def test_columns_that_cannot_be_features_are_refused(

@@ -162,7 +162,7 @@ def test_bytes_that_are_no_utf_8_are_missing_values(tmp_path: Path) -> None:
         (bytes(range(256)), "t.csv: its first line is not text in UTF-8"),
         (b"\x1f\x8bnonsense", "t.csv: cannot be read as a CSV table; it is damaged, cut short or"),
         (b"\x28\xb5\x2f\xfdnonsense", "t.csv: cannot be read as a CSV table; it is damaged, cut"),
-        (b"x,x,y\n1,2,3\n", "t.csv: 1 column name(s) occur more than once, such as 'x'; rename"),
+        (b"x,x,y\n1,2,3\n", "t.csv: columns 1 and 2 have the same name; rename one"),
     ],
 )
 def test_what_is_no_table_is_refused(content: bytes, message: str, tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ def test_of_very_many_keys_the_first_are_listed(tmp_path: Path) -> None:
         ),
         (
             WHOLE.replace("1053_at", "1007_s_at"),
-            "m.txt: feature '1007_s_at' is there more than once; rename it",
+            "m.txt: features 1 and 2 have the same name; rename one",
         ),
         (
             WHOLE.replace("1053_at", "y"),
@@ -244,7 +244,7 @@ def test_of_very_many_keys_the_first_are_listed(tmp_path: Path) -> None:
         ),
         (
             WHOLE.replace("GSM3", "GSM1"),
-            "m.txt: sample 'GSM1' is there more than once; rename it",
+            "m.txt: samples 1 and 3 have the same name; rename one",
         ),
         (
             gzip.compress(WHOLE.encode())[:-20],
