@@ -61,7 +61,7 @@ class ArrowStreamTable:
         """Yield all cells: the first of some columns, and these, batch by batch."""
         with reading(self.label, _KIND):
             for batch in self._batches:
-                for some in _column_ranges(batch.num_rows, batch.num_columns):
+                for some in column_ranges(batch.num_rows, batch.num_columns):
                     yield some.start, [sound(batch.column(place)) for place in some]
 
     def close(self) -> None:
@@ -117,7 +117,7 @@ class ArrowFileTable:
         with reading(self.label, _KIND):
             for number in self._groups:
                 rows = len(self._read(number, [0])[0])
-                for some in _column_ranges(rows, len(self.columns)):
+                for some in column_ranges(rows, len(self.columns)):
                     yield some.start, self._read(number, list(some))
 
     def close(self) -> None:
@@ -180,7 +180,7 @@ class ArrowFileTable:
         return pa.ipc.open_file(place, options=options)
 
 
-def _column_ranges(rows: int, columns: int) -> Iterator[range]:
+def column_ranges(rows: int, columns: int) -> Iterator[range]:
     """Yield ranges of columns with so many rows that may be in memory at once."""
     width = max(1, _CELLS_AT_ONCE // max(1, rows))
     for first in range(0, columns, width):

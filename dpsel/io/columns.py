@@ -98,7 +98,7 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
         UsageError: If the user named a column that is not there.
     """
     names = [column.name for column in columns]
-    _refuse_unclear_names(names, label)
+    refuse_repeated(names, "column", label)
     target = _position(names, wanted.target, "--target", label)
     person = None if wanted.person is None else _position(names, wanted.person, "--person", label)
     if person == target:
@@ -187,22 +187,18 @@ def nearest(name: str, names: Sequence[str]) -> str | None:
     return next(iter(difflib.get_close_matches(name, names, n=1)), None)
 
 
-def _refuse_unclear_names(names: Sequence[str], label: str) -> None:
-    """Refuse tables in which a name does not say which column is meant."""
-    if len(set(names)) < len(names):
-        # By its place: where a file has no header, its first row would be quoted.
-        first, again = first_repeated(names)
-        raise InputError(f"{label}: columns {first} and {again} have the same name; rename one")
+def refuse_repeated(names: Sequence[str], what: str, label: str) -> None:
+    """Refuse names of which two are the same.
 
-
-def first_repeated(names: Sequence[str]) -> tuple[int, int]:
-    """Return where the first name is that occurs again, and where it does, counted from 1."""
+    They are told by their places: without a header, or in a damaged file, a name may be a cell.
+    """
+    if len(set(names)) == len(names):
+        return
     seen: dict[str, int] = {}
     for place, name in enumerate(names, start=1):
-        if name in seen:
-            return seen[name], place
-        seen[name] = place
-    raise ValueError("all names are different")
+        first = seen.setdefault(name, place)
+        if first != place:
+            raise InputError(f"{label}: {what}s {first} and {place} have the same name; rename one")
 
 
 def _refuse_kinds(

@@ -13,10 +13,10 @@ import pyarrow as pa
 from dpsel.core.arrays import FloatArray
 from dpsel.core.errors import InputError
 from dpsel.core.kept import KeptTable
-from dpsel.io.arrow_values import kind_of, numbers, sound, text_numbers
+from dpsel.io.arrow_values import kind_of, numbers, text_numbers
 from dpsel.io.border import reading
 from dpsel.io.cells import cells_of
-from dpsel.io.columns import Kind, first_repeated, nearest
+from dpsel.io.columns import Kind, nearest, refuse_repeated
 from dpsel.io.distinct import as_texts
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.rows_of_text import BLOCK_BYTES, TextRows, row_ends
@@ -147,8 +147,7 @@ def _typed_rows(table: Any, target: str) -> FeatureRows:
     """Return the features of a Parquet or Arrow table; the row `target` holds its marks."""
     rows = FeatureRows(table.label, [column.name for column in table.columns[1:]])
     names: list[str | None] = []
-    for first, columns in table.cells():
-        samples = [sound(column) for column in columns]
+    for first, samples in table.cells():
         if first == 0:
             names = _names_in(samples.pop(0), table)
             rows.add_names(names)
@@ -228,7 +227,4 @@ def _refuse_unclear(names: Sequence[str], what: str, label: str) -> None:
     """Refuse names that are empty, or that occur more than once."""
     if not all(names):
         raise InputError(f"{label}: a {what} has no name; give it one")
-    if len(set(names)) < len(names):
-        # By their places: a damaged file may have a cell where a name should be.
-        first, again = first_repeated(names)
-        raise InputError(f"{label}: {what}s {first} and {again} have the same name; rename one")
+    refuse_repeated(names, what, label)

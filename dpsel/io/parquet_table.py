@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 
 from dpsel.core.arrays import BoolArray
 from dpsel.core.blocks import Block
-from dpsel.io.arrow_table import columns_of
-from dpsel.io.arrow_values import number_columns
+from dpsel.io.arrow_table import column_ranges, columns_of
+from dpsel.io.arrow_values import number_columns, sound
 from dpsel.io.border import reading
 from dpsel.io.columns import Column, Kind, Layout
 from dpsel.io.formats import KINDS, InputFormat
@@ -84,13 +84,11 @@ class ParquetTable:
                 if rows > _ROWS_AT_ONCE:
                     at_once = max(1, _CELLS_AT_ONCE // count)
                     for found in self._batches(group, list(range(count)), at_once):
-                        yield 0, found
+                        yield 0, list(map(sound, found))
                     continue
-                width = max(1, _CELLS_AT_ONCE // max(1, rows))
-                for first in range(0, count, width):
-                    some = list(range(first, min(first + width, count)))
-                    table = self._file().read_row_group(group, self._names(some))
-                    yield first, self._select(table, some)
+                for some in column_ranges(rows, count):
+                    table = self._file().read_row_group(group, self._names(list(some)))
+                    yield some.start, list(map(sound, self._select(table, list(some))))
 
     def close(self) -> None:
         """Do nothing: every reader closes itself."""

@@ -10,6 +10,7 @@ from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.frames import pl
 from dpsel.io.parquet_footer import FooterShape
 
+# As many as a piece may have: a larger file is read piece by piece, later.
 _CELLS_AHEAD = 1 << 25
 
 
