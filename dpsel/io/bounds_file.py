@@ -53,8 +53,9 @@ class PublicBounds:
         self, features: Sequence[str], target: str, table: Sequence[str], *, coded: bool
     ) -> Bounds:
         """Return the bounds of features and target; a coded target is within [-1, 1] already."""
+        known = frozenset(table)
         for name in self.columns:
-            if name not in table:
+            if name not in known:
                 near = nearest(name, table)
                 hint = "" if near is None else f"; did you mean '{near}'?"
                 raise InputError(f"{self.label}: the table has no column '{name}'{hint}")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpsel.core.errors import InputError
-from dpsel.io.bounds_file import read_bounds
+from dpsel.io.bounds_file import parse_bounds, read_bounds
 
 TOML = """
 [default]
@@ -74,6 +74,29 @@ def test_what_is_wrong_with_bounds_is_said(content: str, message: str, tmp_path:
     with pytest.raises(InputError) as raised:
         read_bounds(tmp_path / "b.toml").resolve(["x", "z"], "y", ["x", "z", "y"], coded=False)
     assert str(raised.value).startswith(message)
+
+
+class CountedName(str):
+    """A name that counts how often it is compared with another one."""
+
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        CountedName.comparisons += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_names_are_looked_up_and_not_searched_for() -> None:
+    names = [f"x{place}" for place in range(500)]
+    columns = {name: {"lower": 0, "upper": 1} for name in [*names, "y"]}
+    public = parse_bounds({"columns": columns}, "b.toml")
+    CountedName.comparisons = 0
+    table = [CountedName(name) for name in [*names, "y"]]
+    assert len(public.resolve(names, "y", table, coded=False).lower) == len(names)
+    # Each is found by its hash, and compared once, or some times more if hashes collide.
+    assert 0 < CountedName.comparisons < 10 * len(table)
 
 
 def test_a_file_that_is_missing_or_no_text_is_named(tmp_path: Path) -> None:
