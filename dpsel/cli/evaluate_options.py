@@ -137,7 +137,7 @@ Report = Annotated[
     typer.Option(
         "--report",
         metavar="FILE",
-        help="Write figures and results as one HTML page. Needs 'dpsel[plot]'.",
+        help="Write figures and results as one HTML page. Needs 'dpsel\\[plot]'.",
         rich_help_panel=options.OUTPUT_PANEL,
     ),
 ]

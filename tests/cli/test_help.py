@@ -1,13 +1,24 @@
 """Every command explains itself."""
 
+from typing import Any
+
 import pytest
 
+from dpsel.cli.app import _command_line
 from dpsel.cli.commands import COMMANDS, commands_within
 from tests.cli.conftest import Dpsel
 
 WITHIN = {name: commands_within(name) for name in COMMANDS}
 GROUPS = {name for name in COMMANDS if WITHIN[name]}
 NAMES = [*COMMANDS, *(f"{name} {within}" for name in GROUPS for within in WITHIN[name])]
+
+
+def built_command(*names: str) -> Any:
+    """Return a command with all its options, as it is called."""
+    command = _command_line(names[0])
+    for name in names:
+        command = command.commands[name]
+    return command
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
@@ -26,6 +37,18 @@ def test_what_the_list_says_of_a_command_its_own_help_says_first(dpsel: Dpsel, n
     for words in ((name, "--help"), ("--help",)):
         shown = " ".join(dpsel(*words).out.replace("│", " ").split())
         assert about in shown
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_no_word_about_an_option_is_lost(dpsel: Dpsel, name: str) -> None:
+    command = built_command(*name.split())
+    signs = str.maketrans("", "", "│ \n")
+    shown = dpsel(*name.split(), "--help").out.translate(signs)
+    about = [parameter.help for parameter in command.params if parameter.help]
+    assert about or name in GROUPS
+    for text in about:
+        # A bracket is taken for markup unless there is a backslash before it.
+        assert text.replace("\\[", "[").translate(signs) in shown, text
 
 
 @pytest.mark.parametrize(
