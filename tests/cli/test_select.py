@@ -36,7 +36,16 @@ PUBLIC = {
 def record_of(out: str) -> dict[str, Any]:
     record: dict[str, Any] = json.loads(out)
     jsonschema.validate(record, SCHEMA)
+    assert record.keys() == PUBLIC
     return record
+
+
+def test_a_record_with_the_fields_of_a_later_version_is_one_too(dpsel: Dpsel) -> None:
+    record = record_of(dpsel("select", BOUNDED, *ASK).out)
+    later = {**record, "further": 1, "guarantee": {**record["guarantee"], "further": 1}}
+    jsonschema.validate(later, SCHEMA)
+    assert SCHEMA["properties"].keys() == PUBLIC
+    assert record["guarantee"].keys() == SCHEMA["properties"]["guarantee"]["properties"].keys()
 
 
 def test_the_record_holds_the_planted_features_and_only_what_may_be_published(dpsel: Dpsel) -> None:
