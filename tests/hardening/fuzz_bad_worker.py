@@ -1,23 +1,34 @@
-"""A worker in which one case hangs and one ends the process, to see whether that is noticed."""
+"""A worker in which cases hang, end the process or take memory, to see whether that is noticed."""
 
 import os
+import resource
 import signal
 import time
 
 from tests.hardening import fuzz_worker
 from tests.hardening.fuzz_cases import Case, case
 
+_KEPT: list[bytes] = []
+
 
 def run_case(this: Case) -> tuple[int, str, str]:
-    """Behave badly in two cases."""
+    """Behave badly in some cases."""
     if this == case(2):
         time.sleep(60)
     if this == case(4):
         os.kill(os.getpid(), signal.SIGSEGV)
+    if this == case(6):
+        # More than may be taken; given back at once.
+        bytes(range(256)) * (300 << 12)
+    if this in (case(8), case(9)):
+        # Too much only for one process that runs both.
+        _KEPT.append(bytes(range(256)) * (150 << 12))
     return 3, "", "error: no\n"
 
 
 if __name__ == "__main__":
     fuzz_worker.SECONDS_A_CASE = 1
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    fuzz_worker.MEMORY_KB = before + (220 << 10)
     fuzz_worker.run_case = run_case
     fuzz_worker.main()

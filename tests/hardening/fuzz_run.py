@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -12,6 +13,21 @@ from tests.cli.conftest import ROOT
 
 # A worker is not kept for ever: pyarrow forgets some memory whenever it refuses a stream.
 CASES_A_WORKER = 1250
+# So many numbers of cases are shown for each kind of complaint.
+_SHOWN = 9
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A case that went wrong, and how."""
+
+    number: int
+    how: str
+
+    @property
+    def shape(self) -> str:
+        """What it says, but for all that differs between cases of one kind."""
+        return re.sub(r"'[^'\n]*'|\"[^\"\n]*\"|0x[0-9a-f]+|[0-9]+", "_", self.how)
 
 
 @dataclass
@@ -19,7 +35,7 @@ class Findings:
     """How often each exit code came up, by kind of file, and what went wrong."""
 
     codes: Counter[tuple[str, int]] = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
+    wrong: list[Wrong] = field(default_factory=list)
 
     def add(self, other: "Findings") -> None:
         """Add what was found elsewhere."""
@@ -29,6 +45,17 @@ class Findings:
     def of_code(self, code: int) -> int:
         """Return how many cases ended with an exit code."""
         return sum(count for (_, found), count in self.codes.items() if found == code)
+
+    def report(self) -> str:
+        """Return every kind of complaint: how often, the cases' numbers, and one in full."""
+        kinds: dict[str, list[Wrong]] = {}
+        for wrong in self.wrong:
+            kinds.setdefault(wrong.shape, []).append(wrong)
+        return "\n".join(
+            f"{len(found)} x, cases {', '.join(str(wrong.number) for wrong in found[:_SHOWN])}"
+            f"{', ...' if len(found) > _SHOWN else ''}: {found[0].how}"
+            for found in sorted(kinds.values(), key=len)
+        )
 
 
 def run_cases(first: int, count: int, worker: str = "tests.hardening.fuzz_worker") -> Findings:
@@ -45,7 +72,11 @@ def run_cases(first: int, count: int, worker: str = "tests.hardening.fuzz_worker
 
 
 def _run_part(first: int, count: int, worker: str) -> Findings:
-    """Run cases one after the other; after one that hangs or dies, go on with the next."""
+    """Run cases one after the other; after one that hangs or dies, go on with the next.
+
+    Where a process ends well before its last case, it goes on in another, with the case that has
+    no line yet.
+    """
     findings, following, end = Findings(), first, first + count
     while following < end:
         done = subprocess.run(
@@ -55,14 +86,15 @@ def _run_part(first: int, count: int, worker: str) -> Findings:
             cwd=ROOT,
             env={**os.environ, "RUST_BACKTRACE": "0"},
         )
-        for line in done.stdout.splitlines():
+        lines = done.stdout.splitlines()
+        for line in lines:
             number, kind, code, wrong = json.loads(line)
             findings.codes[kind, code] += 1
             if wrong is not None:
-                findings.wrong.append(f"case {number} ({kind}): {wrong}")
+                findings.wrong.append(Wrong(number, f"{kind}: {wrong}"))
             following = number + 1
-        if following < end:
-            how = f"ended the process with {done.returncode}"
-            findings.wrong.append(f"case {following} {how}:\n{done.stderr[-2000:]}")
+        if following < end and (done.returncode != 0 or not lines):
+            how = f"ended the process with {done.returncode}:\n{done.stderr[-2000:]}"
+            findings.wrong.append(Wrong(following, how))
             following += 1
     return findings

@@ -6,14 +6,13 @@ begins with case N; `pytest -m long` runs 200,000 others.
 """
 
 import os
-from collections import Counter
 
 import pytest
 
 from dpsel.core.errors import InputError
 from tests.hardening.canaries import NUMBER, TEXT, leaks
 from tests.hardening.fuzz_cases import Case, case, originals
-from tests.hardening.fuzz_run import Findings, run_cases
+from tests.hardening.fuzz_run import Findings, Wrong, run_cases
 from tests.hardening.fuzz_worker import complaint, run_case
 
 CASES = int(os.environ.get("DPSEL_FUZZ_CASES", "10000"))
@@ -22,9 +21,8 @@ MANY = 200_000
 
 
 def check(findings: Findings, count: int) -> None:
-    shown = "\n".join(findings.wrong[:20])
-    kinds = Counter(line.split(": ")[1].strip() for line in findings.wrong)
-    assert not findings.wrong, f"{len(findings.wrong)} of {count} went wrong: {kinds}\n{shown}"
+    wrong = len(findings.wrong)
+    assert not wrong, f"{wrong} of {count} went wrong:\n{findings.report()}"
     assert sum(findings.codes.values()) == count
     # Some damage does no harm, most does: else files are not damaged, or not read.
     assert findings.of_code(0) > count / 20
@@ -111,10 +109,23 @@ def test_a_canary_is_seen_in_whatever_way_it_is_printed(shown: str) -> None:
     assert not leaks("error: t.csv: cannot be read as a CSV table")
 
 
-def test_the_run_notices_cases_that_hang_or_die() -> None:
-    findings = run_cases(0, 6, "tests.hardening.fuzz_bad_worker")
-    assert sum(findings.codes.values()) == 4
-    hung, died = findings.wrong
-    assert hung.startswith("case 2 ended the process with 1:")
-    assert "Timeout" in hung
-    assert died.startswith("case 4 ended the process with -11:")
+def test_the_run_notices_cases_that_hang_or_die_or_take_much_memory() -> None:
+    findings = run_cases(0, 12, "tests.hardening.fuzz_bad_worker")
+    # All others have an exit code, those beside them too.
+    assert sum(findings.codes.values()) == 10
+    hung, died, large = findings.wrong
+    assert [wrong.number for wrong in findings.wrong] == [2, 4, 6]
+    assert hung.how.startswith("ended the process with 1:")
+    assert "Timeout" in hung.how
+    assert died.how.startswith("ended the process with -11:")
+    assert large.how.endswith(": took much memory")
+
+
+def test_every_kind_of_complaint_is_reported_however_rare() -> None:
+    common = [Wrong(number, f"t.csv: odd message: row {number}") for number in range(1000)]
+    rare = Wrong(1000, "t.csv: leaks: error: 'a cell'")
+    report = Findings(wrong=[*common, rare]).report()
+    assert report.splitlines() == [
+        "1 x, cases 1000: t.csv: leaks: error: 'a cell'",
+        "1000 x, cases 0, 1, 2, 3, 4, 5, 6, 7, 8, ...: t.csv: odd message: row 0",
+    ]
