@@ -38,6 +38,7 @@ class ParquetTable:
         """Open a file, or a copy of stdin; only some row groups of it, if they are given."""
         self.label = source.label
         self._place = source.open_random()
+        self._is_small = source.size() <= _BUFFERS_IN_ALL
         self._own = threading.local()
         self._coded: list[str] = []
         with reading(self.label, _KIND):
@@ -183,21 +184,24 @@ class ParquetTable:
     def _file(self) -> pq.ParquetFile:
         """Return this thread's own reader."""
         if not hasattr(self._own, "file"):
-            self._own.file = self._new_file()
+            # A store answers slowly: ask for the columns of a piece in few requests. Bytes of a
+            # file go through a small buffer, which stays in the processor's cache until they are
+            # decoded.
+            remote = callable(self._place)
+            self._own.file = self._new_file(pre_buffer=remote, buffer_size=0 if remote else _BUFFER)
         file: pq.ParquetFile = self._own.file
         return file
 
-    def _new_file(self, **options: Any) -> pq.ParquetFile:
+    def _new_file(self, *, pre_buffer: bool, buffer_size: int) -> pq.ParquetFile:
         """Return a new reader."""
-        # A store answers slowly: ask for the columns of a piece in few requests. Bytes of a file go
-        # through a small buffer, which stays in the processor's cache until they are decoded.
-        remote = callable(self._place)
-        usual = {"pre_buffer": remote, "buffer_size": 0 if remote else _BUFFER}
+        # With a buffer pyarrow takes, and fills, as many bytes as the head of a page claims, up to
+        # 2 GiB; without one it holds no more than the columns' bytes in the file.
         return pq.ParquetFile(
             self._open(),
             metadata=self._metadata,
             read_dictionary=self._coded,
-            **{**usual, **options},
+            pre_buffer=pre_buffer,
+            buffer_size=0 if self._is_small else buffer_size,
         )
 
     def _open(self) -> Any:

@@ -98,11 +98,18 @@ def constant_page(rows: int) -> bytes:
     return data_page(b"\x01" + varint(rows << 1) + b"\0", rows, RLE_DICTIONARY)
 
 
-def data_page(content: bytes, rows: int, encoding: int, claimed_bytes: int | None = None) -> bytes:
-    """Return a page of values, which may claim to be larger than it is."""
+def data_page(
+    content: bytes,
+    rows: int,
+    encoding: int,
+    claimed_bytes: int | None = None,
+    claimed_in_file: int | None = None,
+) -> bytes:
+    """Return a page of values, which may claim to be larger than it is, decompressed or not."""
     about = struct(i32(1, rows), i32(2, encoding), i32(3, RLE), i32(4, RLE))
     size = len(content) if claimed_bytes is None else claimed_bytes
-    return struct(i32(1, 0), i32(2, size), i32(3, len(content)), inner(5, about)) + content
+    in_file = len(content) if claimed_in_file is None else claimed_in_file
+    return struct(i32(1, 0), i32(2, size), i32(3, in_file), inner(5, about)) + content
 
 
 def constant_column(name: str, entry: bytes, rows: int, kind: int = DOUBLE) -> Column:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pytest
 
-from dpsel.io import arrow_table, wide_parquet
+from dpsel.io import arrow_table, parquet_table, wide_parquet
 from dpsel.io.parquet_footer import footer_shape
 from tests.cli.conftest import Dpsel
 from tests.hardening import handmade_parquet as made
@@ -122,6 +122,28 @@ def test_a_page_may_claim_to_be_huge(maker: str, tmp_path: Path) -> None:
     columns = [made.Column("x", page, 1000, codec=made.ZSTD), constant("y", 1000)]
     path.write_bytes(made.parquet_file(columns, maker=maker))
     assert select(path).code == 3
+
+
+def test_a_page_may_claim_more_bytes_than_the_file_has(tmp_path: Path) -> None:
+    page = made.data_page(b"abc", 1000, made.PLAIN, claimed_in_file=2**31 - 1)
+    path = tmp_path / "t.parquet"
+    columns = [made.Column("x", page, 1000, codec=made.ZSTD), constant("y", 1000)]
+    path.write_bytes(made.parquet_file(columns))
+    assert select(path).code == 3
+
+
+@pytest.mark.parametrize("rows_at_once", [1 << 21, 64])
+@pytest.mark.parametrize("buffers", [0, 1 << 26])
+def test_a_file_is_read_alike_with_buffers_and_without(
+    buffers: int, rows_at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_table, "_BUFFERS_IN_ALL", buffers)
+    monkeypatch.setattr(parquet_table, "_ROWS_AT_ONCE", rows_at_once)
+    table = numbers(1000, 5)
+    WRITERS["t.csv"](table, tmp_path / "t.csv")
+    WRITERS["t.parquet"](table, tmp_path / "t.parquet")
+    found = scored(str(tmp_path / "t.parquet")).values.tolist()
+    assert found == scored(str(tmp_path / "t.csv")).values.tolist()
 
 
 @pytest.mark.long

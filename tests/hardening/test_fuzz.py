@@ -34,7 +34,8 @@ def test_damaged_files_are_refused_or_read_and_no_cell_is_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    "number", [1009751, 1011678, 1016396, 1032229, 1035947, 1042398, 1069515, 1086364, 1089658]
+    "number",
+    [1009751, 1011678, 1016396, 1032229, 1035947, 1042398, 1069515, 1086364, 1089658, 1096674],
 )
 def test_what_the_long_run_found_is_mended(number: int) -> None:
     assert run_cases(number, 1).wrong == []
