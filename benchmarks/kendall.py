@@ -7,6 +7,7 @@ most beyond the table, and the time of `scipy.stats.kendalltau` for as many feat
 ours (from some of the features, each pair of times taken one after the other).
 """
 
+import os
 import statistics
 import time
 import tracemalloc
@@ -51,6 +52,7 @@ def kendall_scores(X: FloatArray, y: FloatArray) -> Scores:
     """Return the scores of a table that is one block."""
     bounds = Bounds.of([UNIT_INTERVAL] * X.shape[1], UNIT_INTERVAL)
     score = KendallScore(bounds, Neighbors.ADD_REMOVE, Unit())
+    score.use_threads(len(os.sched_getaffinity(0)))
     score.add(score.part(Block(0, X, y)))
     return score.scores()
 

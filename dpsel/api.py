@@ -81,7 +81,7 @@ def select(
         input_format: The format of the file, if its name does not tell.
         separator: What separates the cells of a CSV.
         seed: Makes the draw reproducible, for tests; nothing is then guaranteed.
-        threads: How many threads read; all cores if not given.
+        threads: How many threads read and compute; all cores if not given.
         ledger: The ledger that is charged, before a row is read; that of the environment's
             DPSEL_LEDGER if not given. `dpsel budget init` makes one.
         ledger_file: The file of the ledgers, if it is not in its usual place.

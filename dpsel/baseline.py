@@ -229,6 +229,7 @@ def _by_kendall_rounds(X: Matrix, y: FloatArray, plan: BaselinePlan, layout: Lay
     def kendall(x: FloatArray, others: Matrix) -> IntArray:
         bounds = Bounds.of([UNIT_INTERVAL] * others.shape[1], UNIT_INTERVAL)
         score = KendallScore(bounds, guarantee.neighbors, guarantee.unit)
+        score.use_threads(plan.common.threads)
         if isinstance(others, KeptTable):
             score.take(others, x)
         else:

@@ -10,7 +10,7 @@ from dpsel.core.blas import one_blas_thread
 from dpsel.core.checks import check_k
 from dpsel.core.persons import PersonLimit
 from dpsel.core.randomness import make_randomness
-from dpsel.core.scores.base import KeepsRows, Score
+from dpsel.core.scores.base import KeepsRows, Score, WorksAtTheEnd
 from dpsel.core.scores.registry import find_score
 from dpsel.core.selection import Selection, select_from_scores
 from dpsel.io.columns import Layout, choose_columns
@@ -127,6 +127,8 @@ def score_table(
     )
     score = find_score(plan.score).make(bounds, guarantee.neighbors, guarantee.unit)
     if elsewhere is None:
+        if isinstance(score, WorksAtTheEnd):
+            score.use_threads(plan.threads)
         if isinstance(score, KeepsRows):
             from dpsel.io.scratch import ScratchKeeper
 

@@ -14,7 +14,7 @@ from dpsel.core.bounds import Bounds
 from dpsel.core.errors import UsageError
 from dpsel.core.persons import KeptRows, PersonLimit, RowMask
 from dpsel.core.privacy import Neighbors, Unit
-from dpsel.core.scores.base import TotalingScore
+from dpsel.core.scores.base import TotalingScore, WorksAtTheEnd
 from dpsel.core.scores.registry import find_score
 from dpsel.io.columns import Column, Layout, same_layout
 from dpsel.io.formats import InputFormat
@@ -134,6 +134,8 @@ def score_share(work: Work, share: Share, threads: int = 1) -> Total:
         Tested by: tests/test_shares.py
     """
     score = work.make_score(share.first_feature, share.last_feature)
+    if isinstance(score, WorksAtTheEnd):
+        score.use_threads(threads)
     kept = None if share.mask is None else KeptRows(share.mask)
     rows = RowReader(work.coding, kept)
     layout = work.layout.some(share.first_feature, share.last_feature)

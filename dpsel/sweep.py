@@ -202,7 +202,8 @@ class _SetSweep:
         plan = self._plan
         scale = plan.scale_of(method)
         if method.ranking == Method.DPKENDALL:
-            return RoundDraws(self._data.raw, plan.neighbors, Unit())
+            threads = self._threads_here() if self._on_disk else 1
+            return RoundDraws(self._data.raw, plan.neighbors, Unit(), threads)
         if method.ranking == Method.SIS:
             rows = self._view(scale)
             return ExactDraws(np.abs(target_products(rows.X, rows.y)))
@@ -215,7 +216,8 @@ class _SetSweep:
             return VoteDraws(votes[scale], 1.0, method.mechanism, parameters)
         bounded = find_score(method.ranking).needs_bounds
         rows = self._view(scale) if bounded else self._data.raw
-        scores = table_scores(method.ranking, rows, None, plan.neighbors, Unit())
+        threads = self._threads_here()
+        scores = table_scores(method.ranking, rows, None, plan.neighbors, Unit(), threads=threads)
         return ScoreDraws(scores, method.mechanism, parameters)
 
     def _cell_key(self, method: EvaluatedMethod, k: int, epsilon: float) -> str:

@@ -205,7 +205,7 @@ Threads = Annotated[
     typer.Option(
         "--threads",
         metavar="N",
-        help="How many threads read.",
+        help="How many threads read and compute.",
         rich_help_panel=INPUT_PANEL,
         show_default="all cores",
     ),

@@ -24,12 +24,14 @@ ROW = st.lists(CELL, min_size=WIDTH + 1, max_size=WIDTH + 1)
 TABLE = st.lists(ROW, max_size=20)
 
 
-def score_of(width: int, threads: int | None = None) -> KendallScore:
+def score_of(width: int, threads: int = 1) -> KendallScore:
     bounds = Bounds.of([UNIT_INTERVAL] * width, UNIT_INTERVAL)
-    return KendallScore(bounds, Neighbors.ADD_REMOVE, Unit(), threads=threads)
+    score = KendallScore(bounds, Neighbors.ADD_REMOVE, Unit())
+    score.use_threads(threads)
+    return score
 
 
-def scored(X: FloatArray, y: FloatArray, threads: int | None = None) -> list[int]:
+def scored(X: FloatArray, y: FloatArray, threads: int = 1) -> list[int]:
     score = score_of(X.shape[1], threads)
     score.add(score.part(Block(0, X, y)))
     values = score.scores().values

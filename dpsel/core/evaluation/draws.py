@@ -17,7 +17,7 @@ from dpsel.core.kept import KeptTable, Matrix, row_chunks
 from dpsel.core.mechanisms.registry import find_mechanism
 from dpsel.core.privacy import Neighbors, Unit
 from dpsel.core.randomness import Randomness
-from dpsel.core.scores.base import KeepsRows, Scores
+from dpsel.core.scores.base import KeepsRows, Scores, WorksAtTheEnd
 from dpsel.core.scores.registry import find_score
 
 _MOST_REMEMBERED = 1 << 28
@@ -115,6 +115,8 @@ class RoundDraws:
     rows: Rows
     neighbors: Neighbors
     unit: Unit
+    threads: int = 1
+    """How many of a process that has no others beside it."""
     known: dict[bytes, IntArray] = field(default_factory=dict, repr=False)
 
     def draw(self, k: int, epsilon: float, trials: int, rng: Randomness) -> Drawn:
@@ -145,7 +147,10 @@ class RoundDraws:
         key = x.tobytes()
         found = self.known.get(key)
         if found is None:
-            scores = table_scores("kendall", Rows(others, x), None, self.neighbors, self.unit)
+            rows = Rows(others, x)
+            scores = table_scores(
+                "kendall", rows, None, self.neighbors, self.unit, threads=self.threads
+            )
             found = scores.values.astype(np.int64, copy=False)
             if len(self.known) * (found.nbytes + len(key)) < _MOST_REMEMBERED:
                 self.known[key] = found
@@ -153,7 +158,13 @@ class RoundDraws:
 
 
 def table_scores(
-    score: str, rows: Rows, bounds: Bounds | None, neighbors: Neighbors, unit: Unit
+    score: str,
+    rows: Rows,
+    bounds: Bounds | None,
+    neighbors: Neighbors,
+    unit: Unit,
+    *,
+    threads: int = 1,
 ) -> Scores:
     """Return the scores of a table, as `select` would find them.
 
@@ -163,6 +174,8 @@ def table_scores(
     """
     unbounded = Bounds.of([UNIT_INTERVAL] * rows.X.shape[1], UNIT_INTERVAL)
     found = find_score(score).make(bounds or unbounded, neighbors, unit)
+    if isinstance(found, WorksAtTheEnd):
+        found.use_threads(threads)
     if isinstance(rows.X, KeptTable) and isinstance(found, KeepsRows):
         found.take(rows.X, rows.y)
         return found.scores()

@@ -96,6 +96,18 @@ class TotalingScore(Score, Protocol):
 
 
 @runtime_checkable
+class WorksAtTheEnd(Protocol):
+    """A score that does its work once all is added: whoever asks for it says in how many threads.
+
+    Nobody else knows how many other processes, and threads of this one, are at work.
+    """
+
+    def use_threads(self, threads: int) -> None:
+        """Use so many threads from now on; one, if nothing is said."""
+        ...
+
+
+@runtime_checkable
 class KeepsRows(Protocol):
     """A score that needs all rows at once, and can do with rows on a disk."""
 

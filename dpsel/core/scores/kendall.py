@@ -1,6 +1,5 @@
 """The score `kendall`: |S| / (n - 1), where S counts agreeing less disagreeing pairs of rows."""
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -69,13 +68,11 @@ class KendallScore:
 
     needs_bounds = False
 
-    def __init__(
-        self, bounds: Bounds, neighbors: Neighbors, unit: Unit, *, threads: int | None = None
-    ) -> None:
+    def __init__(self, bounds: Bounds, neighbors: Neighbors, unit: Unit) -> None:
         """Score raw values: `bounds` only tell how many features there are."""
         halves = 4 if neighbors is Neighbors.REPLACE_ONE else 3
         self._sensitivity = halves * UNIT // 2 * unit.rows
-        self._threads = threads or _cores()
+        self._threads = 1
         self._table = KeptTable(MemoryKeeper(), len(bounds.lower))
         # Of features whose pairs were counted elsewhere: how many rows they have there.
         self._rows_elsewhere = np.zeros(len(bounds.lower), dtype=np.int64)
@@ -83,6 +80,10 @@ class KendallScore:
         self._targets: list[FloatArray] = []
         self._rows = 0
         self.outside = Outside()
+
+    def use_threads(self, threads: int) -> None:
+        """Compare pairs in so many threads; in one, if nothing is said."""
+        self._threads = threads
 
     def keep_in(self, keeper: Keeper) -> None:
         """Let `keeper` have the blocks; for a score without any."""
@@ -272,10 +273,3 @@ def _tied_pairs(runs: IntArray) -> IntArray:
 def _padded(rows: int) -> int:
     """Return the least power of 2 that is not below `rows`, itself at least 1."""
     return 1 << (rows - 1).bit_length()
-
-
-def _cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -1,0 +1,85 @@
+"""The caller decides how many threads there are: what computes at the end takes no others."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpsel.core.evaluation.data import Rows
+from dpsel.core.evaluation.draws import RoundDraws
+from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.randomness import make_randomness
+from dpsel.core.scores import kendall
+from dpsel.run import charge_nothing, run_select
+from dpsel.shares import Cluster, merge_totals, score_share
+from tests.cli.conftest import Dpsel
+from tests.tables import Silent, numbers, plan_for
+
+ASK = ("--target", "y", "--k", "1", "--epsilon", "1", "--seed", "1")
+# More than the machines that run these tests are likely to have cores.
+MANY = 37
+
+
+@pytest.fixture
+def pools(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the sizes of the pools that compare pairs, as they are made."""
+    sizes: list[int] = []
+
+    class Counted(ThreadPoolExecutor):
+        def __init__(self, threads: int) -> None:
+            sizes.append(threads)
+            super().__init__(threads)
+
+    monkeypatch.setattr(kendall, "ThreadPoolExecutor", Counted)
+    return sizes
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    numbers(60, 5).write_csv(tmp_path / "t.csv")
+    return str(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("threads", [1, MANY])
+@pytest.mark.parametrize(
+    "command",
+    [("select", "--score", "kendall"), ("baseline", "--method", "dpkendall")],
+    ids=["select", "baseline"],
+)
+def test_kendall_has_as_many_threads_as_the_command_asks_for(
+    command: tuple[str, ...], threads: int, table: str, pools: list[int], dpsel: Dpsel
+) -> None:
+    name, *options = command
+    assert dpsel(name, table, *ASK, *options, "--threads", threads).code == 0
+    assert pools == [threads]
+
+
+@pytest.mark.parametrize("threads", [1, MANY])
+def test_a_share_of_a_cluster_has_as_many_as_its_worker_gives_it(
+    threads: int, table: str, pools: list[int]
+) -> None:
+    def spread(work: Any, shares: Any, progress: Any) -> list[Any]:
+        return [merge_totals(work, [score_share(work, share, threads) for share in shares])]
+
+    plan = plan_for(score="kendall", threads=5, seed=1)
+    run_select(table, plan, Silent(), charge_nothing, Cluster(spread))
+    assert pools == [threads]
+
+
+def test_a_worker_of_an_evaluation_has_one(pools: list[int]) -> None:
+    rng = np.random.default_rng(0)
+    rows = Rows(rng.standard_normal((50, 4)), rng.standard_normal(50))
+    RoundDraws(rows, Neighbors.ADD_REMOVE, Unit()).draw(2, 1.0, 1, make_randomness(1))
+    assert set(pools) == {1}
+
+
+@pytest.mark.parametrize("threads", [1, MANY])
+def test_an_evaluation_compares_in_as_many_as_it_has(
+    threads: int, table: str, pools: list[int], dpsel: Dpsel
+) -> None:
+    ask = ("--target", "y", "--k", "1", "--epsilon", "1", "--method", "kendall/peeling")
+    found = dpsel("evaluate", table, *ask, "--trials", "1", "--threads", threads, "--quiet")
+    assert found.code == 0, found.err
+    assert pools == [threads]
