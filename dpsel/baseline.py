@@ -31,7 +31,7 @@ from dpsel.core.twostage import (
     random_partition,
     two_stage_scores,
 )
-from dpsel.io.columns import Layout, choose_columns
+from dpsel.io.columns import Layout, choose_columns, visible_columns
 from dpsel.io.memory import memory_for_tables
 from dpsel.io.tables import open_table
 from dpsel.orders import NOT_PRIVATE, Order, public_parameters
@@ -106,7 +106,7 @@ def run_baseline(
     with closing(open_table(table, common.input_format, common.separator)) as opened:
         layout = choose_columns(opened.columns, common.wanted, opened.label)
         check_k(common.k, len(layout.names))
-        names = [column.name for column in opened.columns]
+        names = [column.name for column in visible_columns(opened.columns)]
         bounds = common.bounds.resolve(
             layout.names, common.wanted.target, names, coded=common.coding.of_text
         )

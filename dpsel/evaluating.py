@@ -12,7 +12,7 @@ from dpsel.core.choices import Scale
 from dpsel.core.errors import UsageError
 from dpsel.core.evaluation.data import EvaluationData, Rows
 from dpsel.io.bounds_file import PublicBounds
-from dpsel.io.columns import Wanted, choose_columns
+from dpsel.io.columns import Wanted, choose_columns, visible_columns
 from dpsel.io.formats import InputFormat, Orientation
 from dpsel.io.frames import pl
 from dpsel.io.places import has_scheme, public_place
@@ -83,7 +83,7 @@ def load_table(place: str, name: str, plan: TablePlan, reporter: Reporter) -> Ev
     open_again = raw.opener(labels_are_numbers=not wanted.labels)
     with closing(open_again()) as table:
         layout = choose_columns(table.columns, wanted, table.label)
-        columns = [column.name for column in table.columns]
+        columns = [column.name for column in visible_columns(table.columns)]
     classes = labels_of(open_again, layout) if plan.encode else None
     coding = TargetCoding(plan.positive, classes)
     bounds = plan.bounds.resolve(layout.names, wanted.target, columns, coded=coding.of_text)

@@ -15,7 +15,7 @@ from dpsel.core.choices import Center, Scale
 from dpsel.core.scaling import Scaling, data_scaling, public_scaling
 from dpsel.core.sketches import Anchors, Distances, sketched_statistics
 from dpsel.core.statistics import ColumnStatistics, Moments, exact_statistics
-from dpsel.io.columns import Layout, choose_columns
+from dpsel.io.columns import Layout, choose_columns, visible_columns
 from dpsel.io.pieces import RowReader, Table, reduce_pieces
 from dpsel.io.provenance import Provenance, names_digest
 from dpsel.io.targets import TargetCoding
@@ -83,7 +83,7 @@ def prepare(open_again: Opener, plan: PreprocessPlan, reporter: Reporter) -> Pre
     """Look at a table as often as it takes to know how to scale it."""
     with closing(open_again()) as table:
         layout = replace(choose_columns(table.columns, plan.wanted, table.label), whole_rows=True)
-        names = [column.name for column in table.columns]
+        names = [column.name for column in visible_columns(table.columns)]
         before = table.provenance
     classes = plan.classes
     if plan.encode and classes is None:

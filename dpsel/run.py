@@ -13,7 +13,7 @@ from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import KeepsRows, Score, WorksAtTheEnd
 from dpsel.core.scores.registry import find_score
 from dpsel.core.selection import Selection, select_from_scores
-from dpsel.io.columns import Layout, choose_columns
+from dpsel.io.columns import Layout, choose_columns, visible_columns
 from dpsel.io.pieces import RowReader, Table, reduce_pieces
 from dpsel.io.provenance import Provenance
 from dpsel.io.tables import open_table
@@ -122,7 +122,7 @@ def score_table(
     bounds = plan.bounds.resolve(
         layout.names,
         wanted.target,
-        [column.name for column in table.columns],
+        [column.name for column in visible_columns(table.columns)],
         coded=plan.coding.of_text,
     )
     score = find_score(plan.score).make(bounds, guarantee.neighbors, guarantee.unit)

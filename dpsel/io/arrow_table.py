@@ -11,7 +11,7 @@ from dpsel.core.arrays import BoolArray
 from dpsel.core.blocks import Block
 from dpsel.io.arrow_values import kind_of, number_columns, sound
 from dpsel.io.border import reading
-from dpsel.io.columns import Column, Layout
+from dpsel.io.columns import Column, Layout, marked_index, pandas_index
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.pieces import Groups, Piece, RowReader, Rows, groups_within
 from dpsel.io.provenance import from_metadata
@@ -25,7 +25,8 @@ _ROWS_AT_ONCE = 1 << 21
 
 def columns_of(schema: pa.Schema) -> tuple[Column, ...]:
     """Return the columns of an Arrow schema."""
-    return tuple(Column(field.name, kind_of(field.type)) for field in schema)
+    columns = [Column(field.name, kind_of(field.type)) for field in schema]
+    return marked_index(columns, pandas_index(schema.metadata))
 
 
 class ArrowStreamTable:

@@ -1,7 +1,9 @@
 """Which columns of a table play which part. Names and types are public; cells do not count."""
 
 import difflib
-from collections.abc import Collection, Sequence
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from fnmatch import fnmatchcase
@@ -10,6 +12,11 @@ from typing import NamedTuple
 from dpsel.core.errors import InputError, UsageError
 
 _MANY_NAMES = 5_000
+PANDAS = b"pandas"
+"""The key of what pandas says about a table, in the metadata of its schema."""
+
+# What Arrow calls an index of pandas that has no name of its own.
+_UNNAMED_INDEX = re.compile(r"__index_level_[0-9]+__")
 
 
 class Kind(Enum):
@@ -26,11 +33,28 @@ class Kind(Enum):
     """A CSV does not say."""
 
 
+class Use(Enum):
+    """What a column may be used for, beyond what its kind allows."""
+
+    ANY = "anything"
+    NAMED = "anything, if it is asked for by name"
+    """An index of pandas: nobody means it to be a feature."""
+
+
 class Column(NamedTuple):
-    """A column's name and kind."""
+    """A column's name and kind, and what it may be used for."""
 
     name: str
     kind: Kind
+    use: Use = Use.ANY
+
+    @property
+    def hidden(self) -> bool:
+        """Return whether it is an index without a name, which nobody can ask for.
+
+        Whether a table has one depends on its rows: pandas leaves it out while it counts them.
+        """
+        return _UNNAMED_INDEX.fullmatch(self.name) is not None
 
 
 @dataclass(frozen=True)
@@ -61,6 +85,12 @@ class Layout:
             all_features=self.all_features or self.features,
         )
 
+    @property
+    def read(self) -> tuple[int, ...]:
+        """Return the positions of all columns that are read."""
+        persons = () if self.person is None else (self.person,)
+        return (*(self.all_features or self.features), self.target, *persons)
+
     def moved(self, columns: Sequence[Column], there: Sequence[Column]) -> "Layout":
         """Return the layout of a table with the same columns in another order."""
         places = {column.name: place for place, column in enumerate(there)}
@@ -73,7 +103,7 @@ class Layout:
             features=tuple(map(move, self.features)),
             target=move(self.target),
             person=None if self.person is None else move(self.person),
-            declared=frozenset(map(move, self.declared)),
+            declared=frozenset(map(move, self.declared.intersection(self.read))),
             all_features=tuple(map(move, self.all_features)),
         )
 
@@ -97,17 +127,25 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
         InputError: If the table's columns are ambiguous, of the wrong kind, or none is left.
         UsageError: If the user named a column that is not there.
     """
+    visible = visible_columns(columns)
+    if len(visible) < len(columns):
+        return choose_columns(visible, wanted, label).moved(visible, columns)
     names = [column.name for column in columns]
     refuse_repeated(names, "column", label)
     target = _position(names, wanted.target, "--target", label)
     person = None if wanted.person is None else _position(names, wanted.person, "--person", label)
     if person == target:
         raise UsageError(f"--person and --target are the same column, '{wanted.target}'")
-    out = {target, person, *_matching(names, wanted.exclude, "--exclude", label)}
-    wanted_places: Collection[int] = range(len(names))
+    out = {target, *_matching(names, wanted.exclude, "--exclude", label)}
+    out |= set() if person is None else {person}
+    by_name = Use.NAMED
+    named_only = {place for place, column in enumerate(columns) if column.use is by_name}
     if wanted.features:
-        wanted_places = sorted(_matching(names, wanted.features, "--features", label))
-    features = [place for place in wanted_places if place not in out]
+        matching = _matching(names, wanted.features, "--features", label, named_only)
+        features = sorted(matching - out)
+    else:
+        out |= named_only
+        features = [place for place in range(len(names)) if place not in out]
     if not features:
         raise InputError(f"{label}: no feature column is left besides the target")
     named = _split_lists(wanted.features, set(names)) if wanted.features else []
@@ -127,21 +165,59 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
     )
 
 
+def visible_columns(columns: Sequence[Column]) -> Sequence[Column]:
+    """Return the columns that a user can ask for: all but the hidden ones."""
+    # Names that begin otherwise are passed over fast: there may be a million.
+    if not any(column.name.startswith("__") for column in columns):
+        return columns
+    return [column for column in columns if not column.hidden]
+
+
+def pandas_index(metadata: Mapping[bytes, bytes] | None) -> frozenset[str]:
+    """Return the columns that are an index, by the metadata that pandas adds to an Arrow schema."""
+    try:
+        found = json.loads((metadata or {}).get(PANDAS, b"{}"))["index_columns"]
+        # An index that only counts rows is described, and no column.
+        return frozenset(name for name in found if isinstance(name, str))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return frozenset()
+
+
+def marked_index(columns: Sequence[Column], index: Collection[str]) -> tuple[Column, ...]:
+    """Return columns of which those are to be used by name only that are an index."""
+    if not index:
+        return tuple(columns)
+    return tuple(
+        column._replace(use=Use.NAMED) if column.name in index else column for column in columns
+    )
+
+
 def same_layout(
     layout: Layout, columns: Sequence[Column], label: str, there: Sequence[Column], other: str
 ) -> Layout:
-    """Return the layout for a file of the same table, whose columns may stand in another order."""
-    expected = {column.name: column.kind for column in columns}
-    names = {column.name for column in there}
-    if len(names) != len(there) or names != expected.keys():
+    """Return the layout for a file of the same table, whose columns may stand in another order.
+
+    An index of pandas that is not asked for may be missing in either: whether it is there may
+    depend on the rows.
+    """
+    asked = {columns[place].name for place in layout.read}
+    expected = {column.name: column.kind for column in columns if _compared(column, asked)}
+    compared = [column for column in there if _compared(column, asked)]
+    names = {column.name for column in compared}
+    if len(names) != len(compared) or names != expected.keys():
         raise InputError(f"{other}: its columns differ from those of {label}")
-    for column in there:
+    for column in compared:
         if column.kind is not expected[column.name]:
             raise InputError(
                 f"{other}: column '{column.name}' holds {column.kind.value}, "
                 f"but {expected[column.name].value} in {label}"
             )
     return layout.moved(columns, there)
+
+
+def _compared(column: Column, asked: Collection[str]) -> bool:
+    """Return whether all files of a table must have a column."""
+    return column.name in asked if column.use is Use.NAMED else not column.hidden
 
 
 def refuse_target(target: Column, label: str, *, labels: bool) -> None:
@@ -225,8 +301,14 @@ def _position(names: Sequence[str], name: str, option: str, label: str) -> int:
     raise UsageError(f"{option}: {label} has no column '{name}'{_hint(name, names)}")
 
 
-def _matching(names: Sequence[str], patterns: Sequence[str], option: str, label: str) -> set[int]:
-    """Return where the columns are that any pattern, a name or a glob, stands for."""
+def _matching(
+    names: Sequence[str],
+    patterns: Sequence[str],
+    option: str,
+    label: str,
+    named_only: Collection[int] = (),
+) -> set[int]:
+    """Return where the columns are that any pattern stands for: a name, or a glob for most."""
     found: set[int] = set()
     if not patterns:
         return found
@@ -236,6 +318,7 @@ def _matching(names: Sequence[str], patterns: Sequence[str], option: str, label:
             found.add(places[pattern])
             continue
         matches = {place for place, name in enumerate(names) if fnmatchcase(name, pattern)}
+        matches.difference_update(named_only)
         if not matches:
             raise UsageError(f"{option}: {label} has no column '{pattern}'{_hint(pattern, names)}")
         found |= matches

@@ -16,7 +16,7 @@ from dpsel.core.kept import KeptTable
 from dpsel.io.arrow_values import kind_of, numbers, text_numbers
 from dpsel.io.border import reading
 from dpsel.io.cells import cells_of
-from dpsel.io.columns import Kind, nearest, refuse_repeated
+from dpsel.io.columns import Column, Kind, Use, nearest, refuse_repeated
 from dpsel.io.distinct import as_texts
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.rows_of_text import BLOCK_BYTES, TextRows, row_ends
@@ -145,16 +145,23 @@ def _line(block: bytes, number: int) -> bytes:
 
 def _typed_rows(table: Any, target: str) -> FeatureRows:
     """Return the features of a Parquet or Arrow table; the row `target` holds its marks."""
-    rows = FeatureRows(table.label, [column.name for column in table.columns[1:]])
+    columns = table.columns
+    # An index of pandas comes after all samples, and is none.
+    index = [place for place in range(1, len(columns)) if _is_index(columns[place])]
+    last = min(index, default=len(columns))
+    rows = FeatureRows(table.label, [column.name for column in columns[1:last]])
     names: list[str | None] = []
-    for first, samples in table.cells():
+    for first, found in table.cells():
+        samples = found[: max(0, last - first)]
+        if not samples:
+            continue
         if first == 0:
             names = _names_in(samples.pop(0), table)
             rows.add_names(names)
         place = max(0, first - 1)
         matrix = np.empty((len(names), len(samples)), order="F")
         for number, cells in enumerate(samples):
-            kind = table.columns[1 + place + number].kind
+            kind = columns[1 + place + number].kind
             matrix[:, number] = _cell_numbers(cells, kind)
         rows.add_cells(place, matrix)
         if target in names:
@@ -162,6 +169,11 @@ def _typed_rows(table: Any, target: str) -> FeatureRows:
             marks = [as_texts(cells.slice(line, 1))[0].as_py() for cells in samples]
             rows.marks = [*rows.marks[:place], *marks]
     return rows
+
+
+def _is_index(column: Column) -> bool:
+    """Return whether a column is an index of pandas."""
+    return column.hidden or column.use is Use.NAMED
 
 
 def _names_in(column: Any, table: Any) -> list[str | None]:

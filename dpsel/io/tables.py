@@ -1,5 +1,6 @@
 """Opening tables of every kind: files, folders, globs, stdin and frames in memory."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -104,6 +105,10 @@ def frame_table(frame: Any) -> Table:
 
     from dpsel.io.arrow_table import ArrowStreamTable
 
+    if _is_pandas(frame):
+        # With its index, always: pandas leaves one out that only counts the rows.
+        with reading("table", KINDS[InputFormat.ARROW]):
+            frame = pa.Table.from_pandas(frame, preserve_index=True)
     if hasattr(frame, "collect") and not hasattr(frame, "__arrow_c_stream__"):
         frame = frame.collect()
     if not hasattr(frame, "__arrow_c_stream__"):
@@ -113,6 +118,12 @@ def frame_table(frame: Any) -> Table:
         )
     with reading("table", KINDS[InputFormat.ARROW]):
         return ArrowStreamTable(pa.RecordBatchReader.from_stream(frame), "table")
+
+
+def _is_pandas(frame: Any) -> bool:
+    """Return whether this is a frame of pandas, which is not imported for that."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(frame, pandas.DataFrame)
 
 
 class _ManyTables:

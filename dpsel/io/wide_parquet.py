@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpsel.core.errors import InputError
+from dpsel.io.columns import PANDAS
 from dpsel.io.parquet_footer import footer_shape
 from dpsel.io.provenance import KEY
 from dpsel.io.sources import Source
@@ -70,7 +71,8 @@ def _scan(path: Path, *, rows_too: bool = False) -> "WideScan | None":
         return None
     from dpsel.io.wide_scan import WideScan
 
-    return WideScan(path, shape, recorded=KEY in footer, rows_too=rows_too)
+    recorded = KEY in footer or PANDAS in footer
+    return WideScan(path, shape, recorded=recorded, rows_too=rows_too)
 
 
 def _footer(path: Path) -> bytes | None:

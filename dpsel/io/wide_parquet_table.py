@@ -11,11 +11,11 @@ from dpsel.core.arrays import RealArray
 from dpsel.core.blocks import Block
 from dpsel.core.errors import InputError
 from dpsel.io.border import reading
-from dpsel.io.columns import Column, Kind, Layout
+from dpsel.io.columns import Column, Kind, Layout, marked_index, pandas_index
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.frames import pl
 from dpsel.io.pieces import Piece, RowReader, Rows
-from dpsel.io.provenance import KEY, from_metadata
+from dpsel.io.provenance import from_metadata
 from dpsel.io.sources import Source
 from dpsel.io.turned_pieces import rows_of_columns
 from dpsel.io.wide_scan import WideScan
@@ -44,11 +44,12 @@ class WideParquetTable:
                 self.columns = tuple(map(Column, floats, repeat(Kind.NUMBER)))
             else:
                 self.columns = self._typed_columns()
-            found = None
+            metadata: dict[bytes, bytes] = {}
             if scan.recorded:
-                found = pl.read_parquet_metadata(scan.path).get(KEY.decode())
-        names = [column.name for column in self.columns]
-        self.provenance = from_metadata(None if found is None else {KEY: found.encode()}, names)
+                found = pl.read_parquet_metadata(scan.path)
+                metadata = {name.encode(): text.encode() for name, text in found.items()}
+        self.columns = marked_index(self.columns, pandas_index(metadata))
+        self.provenance = from_metadata(metadata, [column.name for column in self.columns])
 
     def _typed_columns(self) -> tuple[Column, ...]:
         """Return columns of any types."""

@@ -24,7 +24,7 @@ class WideScan:
         self.path = path
         self.shape = shape
         self.recorded = recorded
-        """Whether the footer holds a record of how the table was made."""
+        """Whether the footer may hold a record of how the table was made, by us or by pandas."""
         self._scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
         self._whole: pl.DataFrame | None = None
         few = shape.floats is not None and shape.rows * len(shape.floats) <= _CELLS_AHEAD
