@@ -22,7 +22,7 @@ from dpsel.core.kendall_rounds import MOST_ROUNDS, kendall_rounds
 from dpsel.core.kept import KeptTable, Matrix, target_products
 from dpsel.core.lasso import lasso_coefficients, quiet_solver
 from dpsel.core.privacy import Neighbors
-from dpsel.core.randomness import make_randomness
+from dpsel.core.randomness import derived_seed, make_randomness
 from dpsel.core.scores.kendall import KendallScore
 from dpsel.core.selection import SEEDED, Selection, select_from_scores, selection_of
 from dpsel.core.twostage import (
@@ -142,8 +142,8 @@ def run_baseline(
         threads=common.threads,
         progress=reporter.progress,
     )
-    # The seed of a test must not draw the same bits for the noise again.
-    noise_seed = None if common.seed is None else common.seed + 1
+    # The seed of a test must not draw bits again: not those of its blocks, nor of another seed's.
+    noise_seed = None if common.seed is None else derived_seed(common.seed, "noise")
     return select_from_scores(
         scores,
         layout.names,

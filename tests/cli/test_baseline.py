@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from dpsel.core.randomness import SeededRandomness
 from tests.cli.conftest import ROOT, Dpsel
 
 linear_model = pytest.importorskip("sklearn.linear_model", reason="needs scikit-learn")
@@ -98,6 +99,22 @@ def test_a_seed_repeats_the_run(dpsel: Dpsel) -> None:
         first, second = record(dpsel, *asked), record(dpsel, *asked)
         assert first == second
         assert first["guarantee"] is None
+
+
+def test_the_noise_of_one_seed_is_not_the_blocks_of_another(
+    dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    streams: list[int] = []
+    begin = SeededRandomness.__init__
+
+    def watched(self: SeededRandomness, seed: int) -> None:
+        streams.append(seed)
+        begin(self, seed)
+
+    monkeypatch.setattr(SeededRandomness, "__init__", watched)
+    for seed in (1, 2):
+        record(dpsel, "two-stage", "--epsilon", 5, "--blocks", 10, "--seed", seed)
+    assert len(streams) == len(set(streams)) == 4
 
 
 @pytest.mark.parametrize(
