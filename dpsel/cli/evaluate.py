@@ -156,11 +156,11 @@ def _run(
         show_results(results, reporter)
         if report is not None:
             page = _page(plan, results, frequencies)
-            with Output(report, force=force, inputs=inputs) as page_file:
+            with Output(report, force=force, inputs=inputs, private=True) as page_file:
                 page_file.write(page.encode())
         if output is not None:
             content = results_bytes(results, frequencies, about, written)
-            with Output(output, force=force, inputs=inputs) as results_file:
+            with Output(output, force=force, inputs=inputs, private=True) as results_file:
                 results_file.write(content)
         journal.remove()
     finally:

@@ -37,7 +37,8 @@ def release(
     # A run id that has its release needs no table; if it is needed, it is missed later.
     with suppress(InputError):
         inputs = input_files(table)
-    with Output(output, force=force, inputs=inputs) as place:
+    private = order.free_because is not None
+    with Output(output, force=force, inputs=inputs, private=private) as place:
         with reporter:
             released = carry_out(run, purse, reporter)
         try:

@@ -82,6 +82,8 @@ class Journal:
                 f"{place}: an unfinished run with other settings; repeat them with --resume, or "
                 "start anew with --force"
             )
+        # Also one that somebody else has made, empty.
+        os.fchmod(self._descriptor, 0o600)
         if lines:
             self.found = dict(lines[1:])
             return

@@ -2,9 +2,9 @@
 
 import errno
 import os
+import secrets
 import stat
 import sys
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +15,7 @@ from dpsel.core.errors import OutputError
 from dpsel.io.streams import abandon_stdout, reason
 
 STDOUT = "-"
+_FOR_ALL, _FOR_ITS_OWNER = 0o666, 0o600
 
 
 class Output:
@@ -25,8 +26,14 @@ class Output:
     gone at once.
     """
 
-    def __init__(self, place: str, *, force: bool, inputs: Sequence[Path] = ()) -> None:
-        """Make sure that `place`, which must not be an input, can be written to."""
+    def __init__(
+        self, place: str, *, force: bool, inputs: Sequence[Path] = (), private: bool = False
+    ) -> None:
+        """Make sure that `place`, which must not be an input, can be written to.
+
+        A file that holds private numbers is for its owner alone; a public one is for whomever the
+        process's mask lets in.
+        """
         self._place = place
         self._force = force
         self._temporary: str | None = None
@@ -43,13 +50,7 @@ class Output:
             raise OutputError(f"{place}: is the table itself; name another file")
         if mode is not None and not force:
             raise OutputError(f"{place}: exists already; replace it with --force")
-        try:
-            descriptor, self._temporary = tempfile.mkstemp(
-                prefix=".dpsel-", suffix=".tmp", dir=Path(place).parent
-            )
-            self.stream = os.fdopen(descriptor, "wb")
-        except OSError as error:
-            raise self.failure(error) from None
+        self._open_beside(place, _FOR_ITS_OWNER if private else _FOR_ALL)
 
     def __enter__(self) -> "Output":
         """Return itself."""
@@ -115,6 +116,20 @@ class Output:
         except OSError as error:
             raise self.failure(error) from None
 
+    def _open_beside(self, place: str, mode: int) -> None:
+        """Make a file that takes the place later. Its mode is `mode` without the process's mask.
+
+        The kernel applies the mask, so nobody has to ask for it: that would mean to change it, for
+        all threads.
+        """
+        temporary = str(Path(place).parent / f".dpsel-{secrets.token_hex(8)}.tmp")
+        try:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            self.stream = os.fdopen(descriptor, "wb")
+        except OSError as error:
+            raise self.failure(error) from None
+        self._temporary = temporary
+
     def _open_stdout(self) -> None:
         """Write to standard output, as bytes."""
         if sys.stdout is None:
@@ -125,7 +140,6 @@ class Output:
         """Bring the temporary file to the disk and rename it."""
         os.fsync(self.stream.fileno())
         self.stream.close()
-        os.chmod(temporary, 0o666 & ~_umask())
         if self._force:
             os.replace(temporary, self._place)
         else:
@@ -159,10 +173,3 @@ def _move_to_free_place(temporary: str, place: str) -> None:
         os.replace(temporary, place)
     else:
         os.unlink(temporary)
-
-
-def _umask() -> int:
-    """Return the process's mask for new files."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -37,8 +37,8 @@ class ResultsFolder:
         return Journal(place, about, resume=self._resume, force=self._force)
 
     def write(self, name: str, content: bytes) -> None:
-        """Write one file, whole."""
-        with Output(str(self.place / name), force=self._force) as place:
+        """Write one file, whole; what it says of a table is not private."""
+        with Output(str(self.place / name), force=self._force, private=True) as place:
             place.write(content)
 
     def write_rows(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:

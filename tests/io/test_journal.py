@@ -94,8 +94,11 @@ def test_two_runs_cannot_share_one(tmp_path: Path) -> None:
 
 
 def test_nobody_else_can_read_it(tmp_path: Path) -> None:
-    filled(tmp_path / "j")
-    assert stat.S_IMODE(os.stat(tmp_path / "j").st_mode) == 0o600
+    (tmp_path / "there").touch()
+    (tmp_path / "there").chmod(0o644)
+    for name in ("j", "there"):
+        filled(tmp_path / name)
+        assert stat.S_IMODE(os.stat(tmp_path / name).st_mode) == 0o600
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:

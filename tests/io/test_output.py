@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,16 +15,38 @@ def files(folder: Path) -> list[str]:
     return sorted(os.listdir(folder))
 
 
-def test_a_file_appears_whole_with_the_usual_permissions(tmp_path: Path) -> None:
+@pytest.fixture(params=[0o000, 0o022, 0o077], ids=oct)
+def mask(request: pytest.FixtureRequest) -> Iterator[int]:
+    wanted: int = request.param
+    before = os.umask(wanted)
+    yield wanted
+    os.umask(before)
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_a_file_appears_whole_for_all_or_for_its_owner_and_the_mask_is_never_touched(
+    tmp_path: Path, mask: int, private: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def touched(_: int) -> int:
+        raise AssertionError("the mask belongs to all threads of the process")
+
     place = tmp_path / "out.json"
-    with Output(str(place), force=False) as output:
-        assert not place.exists()
-        output.write(b"text\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "umask", touched)
+        with Output(str(place), force=False, private=private) as output:
+            assert not place.exists()
+            output.write(b"text\n")
     assert place.read_text() == "text\n"
     assert files(tmp_path) == ["out.json"]
-    mask = os.umask(0)
-    os.umask(mask)
-    assert stat.S_IMODE(place.stat().st_mode) == 0o666 & ~mask
+    assert stat.S_IMODE(place.stat().st_mode) == (0o600 if private else 0o666) & ~mask
+
+
+def test_a_private_file_is_never_readable_by_others_not_even_while_it_is_written(
+    tmp_path: Path, mask: int
+) -> None:
+    with Output(str(tmp_path / "out.csv"), force=False, private=True):
+        (unfinished,) = tmp_path.iterdir()
+        assert stat.S_IMODE(unfinished.stat().st_mode) == 0o600
 
 
 def test_an_existing_file_stays_unless_forced(tmp_path: Path) -> None:

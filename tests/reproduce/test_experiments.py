@@ -1,6 +1,7 @@
 """`dpsel reproduce`, on small numbers of everything."""
 
 import csv
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,7 @@ def test_stability_finds_sis_ahead_of_two_stage(dpsel: Dpsel, tmp_path: Path) ->
         "stability.png",
         "stability_counts.csv",
     ]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in out.iterdir()} == {0o600}
 
 
 def test_synthetic_has_every_cell_of_the_paper(dpsel: Dpsel, tmp_path: Path) -> None:
