@@ -141,6 +141,10 @@ class _Warner:
             level, frame = level + 1, frame.f_back
         warnings.warn(message, UserWarning, stacklevel=level)
 
+    def warn(self, message: str) -> None:
+        """Warn, like any note."""
+        self.note(message)
+
     def receipt(self, message: str) -> None:
         """Say nothing: it went as it was asked for."""
 

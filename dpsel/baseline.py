@@ -85,8 +85,8 @@ def baseline_order(table: Any, plan: BaselinePlan) -> Order:
         penalty=plan.penalty,
     )
     seeded = None if plan.common.seed is None else SEEDED_RUN
-    free = seeded if plan.private else NOT_PRIVATE
-    return Order("baseline", plan.common.guarantee, None, parameters, free)
+    not_private = seeded if plan.private else NOT_PRIVATE
+    return Order("baseline", plan.common.guarantee, None, parameters, not_private)
 
 
 def run_baseline(

@@ -32,7 +32,7 @@ class _Notes:
     """Passes notes on, but not how far the reading of one table is."""
 
     def __init__(self, reporter: Reporter) -> None:
-        self.note = reporter.note
+        self.note, self.warn = reporter.note, reporter.warn
 
     def size(self, file_bytes: int) -> None:
         """Say nothing."""

@@ -13,8 +13,8 @@ from dpsel.io.places import has_scheme, public_place
 from dpsel.io.sources import STDIN
 from dpsel.plan import SelectPlan
 
-SEEDED = "a draw with --seed is not private, so there is no budget to spend on it"
-NOT_PRIVATE = "the method is not private, so there is no budget to spend on it"
+SEEDED = "a draw with --seed is not private"
+NOT_PRIVATE = "the method is not private"
 _LONG = 300
 
 
@@ -26,14 +26,26 @@ class Order:
     guarantee: Guarantee
     person: str | None
     parameters: Mapping[str, Any]
-    free_because: str | None
-    """Why there is nothing to charge; None if there is."""
+    not_private: str | None
+    """Why nothing is promised; None if the guarantee is."""
+
+    @property
+    def free_because(self) -> str | None:
+        """Return why there is nothing to charge; None if there is."""
+        if self.not_private is None:
+            return None
+        return f"{self.not_private}, so there is no budget to spend on it"
 
 
 def select_order(table: Any, plan: SelectPlan) -> Order:
     """Return what a run of `select` asks for; the table is named, and not looked at."""
-    free = None if plan.seed is None else SEEDED
-    return Order("select", plan.guarantee, plan.wanted.person, public_parameters(table, plan), free)
+    return Order(
+        "select",
+        plan.guarantee,
+        plan.wanted.person,
+        public_parameters(table, plan),
+        not_private=None if plan.seed is None else SEEDED,
+    )
 
 
 def public_parameters(table: Any, plan: SelectPlan, **more: Any) -> dict[str, Any]:

@@ -35,6 +35,10 @@ class Reporter(Protocol):
         """Say something the holder should know."""
         ...
 
+    def warn(self, message: str) -> None:
+        """Say something that the holder must know, and cannot ask to be spared."""
+        ...
+
     def size(self, file_bytes: int) -> None:
         """Say that files of so many bytes are read now, from their start; 0 if that is unknown."""
         ...

@@ -53,6 +53,9 @@ class Silent:
     def note(self, message: str) -> None:
         self.notes.append(message)
 
+    def warn(self, message: str) -> None:
+        self.notes.append(message)
+
     def size(self, file_bytes: int) -> None:
         self.sizes.append(file_bytes)
 

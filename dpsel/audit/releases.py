@@ -108,6 +108,9 @@ class _Silence:
     def note(self, message: str) -> None:
         """Say nothing."""
 
+    def warn(self, message: str) -> None:
+        """Say nothing."""
+
     def size(self, file_bytes: int) -> None:
         """Say nothing."""
 

@@ -143,8 +143,6 @@ def baseline(
         print_cost(order, ledger=ledger, ledger_file=ledger_file, run_id=run_id, quiet=quiet)
         return
     reporter = TerminalReporter(quiet=quiet, bar=not no_progress)
-    if not private:
-        reporter.note("this method is not private: the result is not for release")
     release(
         lambda charge: run_baseline(table, plan, reporter, charge),
         order,

@@ -147,7 +147,7 @@ def _run(
     try:
         with reporter:
             sets = table_sets(tables, plan.tables, reporter)
-            with chosen_workers(cluster, plan.tables.threads, reporter.note) as workers:
+            with chosen_workers(cluster, plan.tables.threads, reporter.warn) as workers:
                 found = run_sweep(sets, plan.sweep, journal, reporter, workers)
             reporter.note("this is not private: nothing of it is for release")
             if ledger_from_environment() is not None:
@@ -156,11 +156,11 @@ def _run(
         show_results(results, reporter)
         if report is not None:
             page = _page(plan, results, frequencies)
-            with Output(report, force=force, inputs=inputs, private=True) as page_file:
+            with Output(report, force=force, inputs=inputs, owner_only=True) as page_file:
                 page_file.write(page.encode())
         if output is not None:
             content = results_bytes(results, frequencies, about, written)
-            with Output(output, force=force, inputs=inputs, private=True) as results_file:
+            with Output(output, force=force, inputs=inputs, owner_only=True) as results_file:
                 results_file.write(content)
         journal.remove()
     finally:

@@ -235,7 +235,9 @@ Force = Annotated[
 Quiet = Annotated[
     bool,
     typer.Option(
-        "--quiet", help="No notes and no progress on stderr.", rich_help_panel=OUTPUT_PANEL
+        "--quiet",
+        help="No progress on stderr, and of the notes only those that must be seen.",
+        rich_help_panel=OUTPUT_PANEL,
     ),
 ]
 NoProgress = Annotated[

@@ -108,11 +108,11 @@ def _run(
     inputs = [*input_files(raw.place), *(Path(name) for name in others if name is not None)]
     beside = None
     with ExitStack() as opened:
-        place = opened.enter_context(Output(output, force=force, inputs=inputs, private=True))
+        place = opened.enter_context(Output(output, force=force, inputs=inputs, owner_only=True))
         if written is TableFormat.CSV and is_plain(output):
             # It has a digest of the table, which tells whether a guess at all rows is right.
             name = str(sidecar(Path(output)))
-            record = Output(name, force=force, inputs=inputs, private=True)
+            record = Output(name, force=force, inputs=inputs, owner_only=True)
             beside = opened.enter_context(record)
         opened.enter_context(reporter)
         open_again = raw.opener(labels_are_numbers=not plan.wanted.labels)

@@ -37,8 +37,10 @@ def release(
     # A run id that has its release needs no table; if it is needed, it is missed later.
     with suppress(InputError):
         inputs = input_files(table)
-    private = order.free_because is not None
-    with Output(output, force=force, inputs=inputs, private=private) as place:
+    unprotected = order.not_private is not None
+    if unprotected:
+        reporter.warn(f"{order.not_private}: the result is not for release")
+    with Output(output, force=force, inputs=inputs, owner_only=unprotected) as place:
         with reporter:
             released = carry_out(run, purse, reporter)
         try:

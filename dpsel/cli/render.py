@@ -58,6 +58,10 @@ class TerminalReporter:
         if not self.quiet:
             self._notes.append(message)
 
+    def warn(self, message: str) -> None:
+        """Say something after the bar is gone, quiet or not."""
+        self._notes.append(message)
+
     def receipt(self, message: str) -> None:
         """Say what was charged."""
         self.note(message)

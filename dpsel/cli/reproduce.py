@@ -240,7 +240,7 @@ class _Run:
             stack.enter_context(self._reporter)
             setting = self._setting
             workers = stack.enter_context(
-                chosen_workers(self._cluster, setting.threads, self._reporter.note)
+                chosen_workers(self._cluster, setting.threads, self._reporter.warn)
             )
             self._entered = stack.pop_all()
         return replace(setting, workers=workers)

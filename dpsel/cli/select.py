@@ -96,8 +96,6 @@ def select(
         print_cost(order, ledger=ledger, ledger_file=ledger_file, run_id=run_id, quiet=quiet)
         return
     reporter = TerminalReporter(quiet=quiet, bar=not no_progress)
-    if seed is not None:
-        reporter.note("--seed is for tests: this selection is not private")
     release(
         lambda charge: run_select_on(place, table, plan, reporter, charge),
         order,

@@ -44,7 +44,7 @@ def run_select_on(
         crews: list[Crew] = []
 
         def connect_and_charge() -> None:
-            crews.append(stack.enter_context(connected(cluster, reporter.note)))
+            crews.append(stack.enter_context(connected(cluster, reporter.warn)))
             charge()
 
         def spread(

@@ -27,11 +27,11 @@ class Output:
     """
 
     def __init__(
-        self, place: str, *, force: bool, inputs: Sequence[Path] = (), private: bool = False
+        self, place: str, *, force: bool, inputs: Sequence[Path] = (), owner_only: bool = False
     ) -> None:
         """Make sure that `place`, which must not be an input, can be written to.
 
-        A file that holds private numbers is for its owner alone; a public one is for whomever the
+        A file of private numbers is `owner_only`; a public one is for whomever the
         process's mask lets in.
         """
         self._place = place
@@ -50,7 +50,7 @@ class Output:
             raise OutputError(f"{place}: is the table itself; name another file")
         if mode is not None and not force:
             raise OutputError(f"{place}: exists already; replace it with --force")
-        self._open_beside(place, _FOR_ITS_OWNER if private else _FOR_ALL)
+        self._open_beside(place, _FOR_ITS_OWNER if owner_only else _FOR_ALL)
 
     def __enter__(self) -> "Output":
         """Return itself."""

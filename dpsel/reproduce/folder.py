@@ -38,7 +38,7 @@ class ResultsFolder:
 
     def write(self, name: str, content: bytes) -> None:
         """Write one file, whole; what it says of a table is not private."""
-        with Output(str(self.place / name), force=self._force, private=True) as place:
+        with Output(str(self.place / name), force=self._force, owner_only=True) as place:
             place.write(content)
 
     def write_rows(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -28,6 +28,9 @@ class _Silent:
     def note(self, message: str) -> None:
         """Say nothing."""
 
+    def warn(self, message: str) -> None:
+        """Say nothing."""
+
     def size(self, file_bytes: int) -> None:
         """Say nothing."""
 

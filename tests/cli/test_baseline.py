@@ -154,9 +154,36 @@ def test_what_does_not_go_together_is_refused(
     assert result.err == f"error: {message}\n"
 
 
-def test_a_result_without_privacy_is_marked_for_its_holder(dpsel: Dpsel) -> None:
-    result = dpsel("baseline", BOUNDED, "--target", "y", "--k", 3, "--method", "sis")
-    assert result.err == "note: this method is not private: the result is not for release\n"
+METHOD = "the method is not private"
+SEED = "a draw with --seed is not private"
+
+
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
+@pytest.mark.parametrize("output_format", ["json", "names", "indices"])
+@pytest.mark.parametrize(
+    ("because", "run"),
+    [
+        (METHOD, ("baseline", "--method", "sis")),
+        (METHOD, ("baseline", "--method", "two-stage", "--no-privacy", "--blocks", 2)),
+        (SEED, ("baseline", "--method", "dpkendall", "--epsilon", 1, "--seed", 1)),
+        (SEED, ("select", "--epsilon", 1, "--seed", 1)),
+    ],
+)
+def test_a_result_without_privacy_is_marked_for_its_holder_quiet_or_not(
+    because: str,
+    run: tuple[object, ...],
+    output_format: str,
+    quiet: tuple[str, ...],
+    dpsel: Dpsel,
+    tmp_path: Path,
+) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("x,z,y\n1,0.5,1\n0,0.25,0\n1,1,1\n")
+    command, *options = run
+    asked = (table, "--target", "y", "--k", 1, "--format", output_format)
+    result = dpsel(command, *asked, *options, *quiet)
+    assert result.code == 0
+    assert result.err == f"note: {because}: the result is not for release\n"
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the tables of ../shared/data are not here")

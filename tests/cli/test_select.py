@@ -98,7 +98,7 @@ def test_a_seed_repeats_the_draw_and_takes_the_guarantee_away(dpsel: Dpsel) -> N
     ask = ("select", BOUNDED, "--target", "y", "--k", 5, "--epsilon", 0.01, "--seed", 3)
     first, second = dpsel(*ask), dpsel(*ask)
     assert first.out == second.out
-    assert first.err == "note: --seed is for tests: this selection is not private\n"
+    assert first.err == "note: a draw with --seed is not private: the result is not for release\n"
     record = record_of(first.out)
     assert record["guarantee"] is None
     assert record["no_guarantee_because"] == "drawn with a fixed seed, for tests only"

@@ -12,6 +12,7 @@ import pytest
 from dpsel.cluster.client import connected
 from dpsel.cluster.plan import ClusterPlan
 from dpsel.core.errors import ClusterError
+from tests.cli.conftest import Dpsel
 from tests.cluster import work
 from tests.cluster.conftest import Processes, processes
 
@@ -117,3 +118,20 @@ def test_a_plain_connection_to_another_machine_is_noted() -> None:
         "tcp://192.0.2.7:8786 is not encrypted: partial sums and data travel in the clear; "
         "see docs/cluster.md"
     ]
+
+
+def test_no_option_silences_that_a_connection_is_not_encrypted(
+    dpsel: Dpsel, tmp_path: Path
+) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("x,z,y\n1,0.5,1\n0,0.25,0\n")
+    asked = (table, "--target", "y", "--k", 1, "--epsilon", 1)
+    options = ("--cluster", "tcp://192.0.2.7:8786", "--quiet")
+    for command in (("select",), ("evaluate", "--trials", 1, "--truth", "sis")):
+        with dask.config.set({"distributed.comm.timeouts.connect": "0.2s"}):
+            result = dpsel(command[0], *asked, *command[1:], *options)
+        assert (result.code, result.out) == (6, "")
+        note, error, rest = result.err.split("\n")
+        assert note.startswith("note: tcp://192.0.2.7:8786 is not encrypted: ")
+        assert error.startswith("error: tcp://192.0.2.7:8786: cannot connect")
+        assert rest == ""

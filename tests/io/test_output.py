@@ -23,9 +23,9 @@ def mask(request: pytest.FixtureRequest) -> Iterator[int]:
     os.umask(before)
 
 
-@pytest.mark.parametrize("private", [False, True])
+@pytest.mark.parametrize("owner_only", [False, True])
 def test_a_file_appears_whole_for_all_or_for_its_owner_and_the_mask_is_never_touched(
-    tmp_path: Path, mask: int, private: bool, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, mask: int, owner_only: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def touched(_: int) -> int:
         raise AssertionError("the mask belongs to all threads of the process")
@@ -33,18 +33,18 @@ def test_a_file_appears_whole_for_all_or_for_its_owner_and_the_mask_is_never_tou
     place = tmp_path / "out.json"
     with monkeypatch.context() as patch:
         patch.setattr(os, "umask", touched)
-        with Output(str(place), force=False, private=private) as output:
+        with Output(str(place), force=False, owner_only=owner_only) as output:
             assert not place.exists()
             output.write(b"text\n")
     assert place.read_text() == "text\n"
     assert files(tmp_path) == ["out.json"]
-    assert stat.S_IMODE(place.stat().st_mode) == (0o600 if private else 0o666) & ~mask
+    assert stat.S_IMODE(place.stat().st_mode) == (0o600 if owner_only else 0o666) & ~mask
 
 
 def test_a_private_file_is_never_readable_by_others_not_even_while_it_is_written(
     tmp_path: Path, mask: int
 ) -> None:
-    with Output(str(tmp_path / "out.csv"), force=False, private=True):
+    with Output(str(tmp_path / "out.csv"), force=False, owner_only=True):
         (unfinished,) = tmp_path.iterdir()
         assert stat.S_IMODE(unfinished.stat().st_mode) == 0o600
 
