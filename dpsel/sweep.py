@@ -141,7 +141,15 @@ class _SetSweep:
     ) -> None:
         """Do what the journal does not have yet; `here` in this process."""
         workers = 1 if here else self._workers
-        run_tasks(work, state, tasks, self._journal, workers=workers, tick=self._tick)
+        run_tasks(
+            work,
+            state,
+            tasks,
+            self._journal,
+            workers=workers,
+            tick=self._tick,
+            lassos=work is fit_votes,
+        )
 
     def _threads_here(self) -> int:
         """Return how many threads this process has for work that stays here."""

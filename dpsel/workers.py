@@ -8,10 +8,10 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
 from typing import Any, TypeVar
 
 from dpsel.cluster.running import Crew
+from dpsel.core.blas import one_blas_thread
 from dpsel.core.errors import DpselError
 from dpsel.core.lasso import quiet_solver
 from dpsel.io.journal import Journal
@@ -46,11 +46,13 @@ def run_tasks(
     *,
     workers: Workers,
     tick: Callable[[], None],
+    lassos: bool = False,
 ) -> None:
     """Put `work(state, task)` into the journal under each key that it does not have yet.
 
     `work` is a function of a module, and `state` and the tasks can be pickled. Nothing may depend
-    on the order in which tasks are done, or on where.
+    on the order in which tasks are done, or on where. Where `lassos` are fitted, the processes have
+    what they need for that; to load it takes a second, and memory in each of them.
     """
     new = {key: task for key, task in tasks.items() if key not in journal.found}
     for _ in range(len(tasks) - len(new)):
@@ -65,9 +67,11 @@ def run_tasks(
             journal.append(key, work(state, task))
             tick()
         return
-    context = _context()
     with ProcessPoolExecutor(
-        min(workers, len(new)), mp_context=context, initializer=_start, initargs=(work, state)
+        min(workers, len(new)),
+        mp_context=_context(lassos),
+        initializer=_start,
+        initargs=(work, state, lassos),
     ) as pool:
         try:
             pending = {pool.submit(_work_on, task): key for key, task in new.items()}
@@ -83,16 +87,17 @@ def run_tasks(
             raise
 
 
-def _context() -> Any:
+def _context(lassos: bool) -> Any:
     """Return how processes are started: from a clean one that has the imports, where there is."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["dpsel.core.evaluation.work", "dpsel.workers", "sklearn"])
+    ours = ["dpsel.core.evaluation.work", "dpsel.workers"]
+    context.set_forkserver_preload([*ours, "sklearn.linear_model"] if lassos else ours)
     return context
 
 
-def _start(work: Callable[[Any, Any], Any], state: Any) -> None:
+def _start(work: Callable[[Any, Any], Any], state: Any, lassos: bool) -> None:
     """Prepare a worker: it leaves Ctrl-C to its parent, and never outlives it."""
     global _current
     _current = work, state
@@ -105,10 +110,9 @@ def _start(work: Callable[[Any, Any], Any], state: Any) -> None:
             os._exit(1)
 
         threading.Thread(target=watch, daemon=True).start()
-    with suppress(DpselError):
-        # Entered for as long as the worker lives.
-        _forever.append(quiet_solver())
-        _forever[-1].__enter__()
+    # Entered for as long as the worker lives.
+    _forever.append(quiet_solver() if lassos else one_blas_thread())
+    _forever[-1].__enter__()
 
 
 _forever: list[Any] = []

@@ -38,7 +38,7 @@ def run_stability(
     }
     tick = ticks(len(tasks), reporter.progress)
     with quiet_solver():
-        run_tasks(stability_part, seed, tasks, journal, workers=workers, tick=tick)
+        run_tasks(stability_part, seed, tasks, journal, workers=workers, tick=tick, lassos=True)
     rows = []
     for experiment in EXPERIMENTS:
         parts = [journal.found[f"{experiment} {first}"] for first in starts]

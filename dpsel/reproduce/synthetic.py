@@ -62,7 +62,7 @@ def run_synthetic(
     tasks = {f"trial {trial}": trial for trial in range(plan.trials)}
     tick = ticks(len(tasks), reporter.progress)
     with quiet_solver():
-        run_tasks(synthetic_trial, plan, tasks, journal, workers=workers, tick=tick)
+        run_tasks(synthetic_trial, plan, tasks, journal, workers=workers, tick=tick, lassos=True)
     trials = [journal.found[key] for key in tasks]
     return [pooled([rows[i] for rows in trials]) for i in range(len(trials[0]))]
 

@@ -1,0 +1,31 @@
+"""What the processes of a pool have loaded, told by themselves.
+
+    python -m tests.loaded [lassos]
+
+Prints a line of JSON: for each of a few tasks, whether its process has scikit-learn.
+"""
+
+import json
+import sys
+
+from dpsel.io.journal import Journal
+from dpsel.workers import run_tasks
+
+_TASKS = {str(number): number for number in range(4)}
+
+
+def has_sklearn(state: None, task: int) -> bool:
+    """Return whether this process has loaded scikit-learn."""
+    return "sklearn" in sys.modules
+
+
+def main() -> None:
+    """Ask the processes of a pool."""
+    journal = Journal(None, {}, resume=False, force=False)
+    lassos = sys.argv[1:] == ["lassos"]
+    run_tasks(has_sklearn, None, _TASKS, journal, workers=2, tick=lambda: None, lassos=lassos)
+    sys.stdout.write(json.dumps([journal.found[key] for key in _TASKS]))
+
+
+if __name__ == "__main__":
+    main()
