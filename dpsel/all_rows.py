@@ -10,6 +10,7 @@ from dpsel.core.kept import KeptTable, Matrix
 from dpsel.io.columns import Layout
 from dpsel.io.pieces import RowReader, Table, reduce_pieces
 from dpsel.io.scratch import ScratchKeeper
+from dpsel.io.tables import file_bytes
 from dpsel.io.targets import TargetCoding
 from dpsel.run import Reporter
 
@@ -46,7 +47,7 @@ def all_rows(
         if block.first_feature == 0:
             targets.append(block.y)
 
-    reporter.size(table.file_bytes)
+    reporter.size(file_bytes(table))
     reduce_pieces(
         table.pieces(layout, RowReader(coding)),
         change,

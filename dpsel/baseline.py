@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -33,7 +32,7 @@ from dpsel.core.twostage import (
 )
 from dpsel.io.columns import Layout, choose_columns, visible_columns
 from dpsel.io.memory import memory_for_tables
-from dpsel.io.tables import open_table
+from dpsel.io.tables import open_table, unchanged_table
 from dpsel.orders import NOT_PRIVATE, Order, public_parameters
 from dpsel.orders import SEEDED as SEEDED_RUN
 from dpsel.plan import SelectPlan
@@ -103,7 +102,7 @@ def run_baseline(
     """
     common = plan.common
     _check_method(plan)
-    with closing(open_table(table, common.input_format, common.separator)) as opened:
+    with unchanged_table(open_table(table, common.input_format, common.separator)) as opened:
         layout = choose_columns(opened.columns, common.wanted, opened.label)
         check_k(common.k, len(layout.names))
         names = [column.name for column in visible_columns(opened.columns)]

@@ -1,7 +1,6 @@
 """`evaluate`: tables, and a sweep over them. For the data's holder only."""
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -18,6 +17,7 @@ from dpsel.io.frames import pl
 from dpsel.io.places import has_scheme, public_place
 from dpsel.io.raw_tables import RawTable
 from dpsel.io.sources import STDIN
+from dpsel.io.tables import unchanged_table
 from dpsel.io.targets import TargetCoding
 from dpsel.labels import label_interval, labels_of
 from dpsel.run import Reporter
@@ -81,7 +81,7 @@ def load_table(place: str, name: str, plan: TablePlan, reporter: Reporter) -> Ev
         place, wanted.target, Orientation.COLUMNS, None, None, plan.input_format, plan.separator
     )
     open_again = raw.opener(labels_are_numbers=not wanted.labels)
-    with closing(open_again()) as table:
+    with unchanged_table(open_again()) as table:
         layout = choose_columns(table.columns, wanted, table.label)
         columns = [column.name for column in visible_columns(table.columns)]
     classes = labels_of(open_again, layout) if plan.encode else None
@@ -89,7 +89,7 @@ def load_table(place: str, name: str, plan: TablePlan, reporter: Reporter) -> Ev
     bounds = plan.bounds.resolve(layout.names, wanted.target, columns, coded=coding.of_text)
     if coding.of_text:
         bounds = Bounds(bounds.lower, bounds.upper, label_interval(coding))
-    with closing(open_again()) as table:
+    with unchanged_table(open_again()) as table:
         copies = _COPIES + _COPIES_OF_WORKER * plan.threads
         X, y = all_rows(table, layout, coding, reporter, plan.threads, copies=copies)
     return EvaluationData(name, tuple(layout.names), Rows(X, y), bounds, coding.of_text)

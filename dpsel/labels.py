@@ -1,7 +1,6 @@
 """Labels of a target: which there are, and the bounds of their codes."""
 
 from collections.abc import Callable
-from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from dpsel.core.bounds import UNIT_INTERVAL, Interval
 from dpsel.core.errors import InputError
 from dpsel.io.columns import Layout
 from dpsel.io.pieces import RowReader, Table
+from dpsel.io.tables import unchanged_table
 from dpsel.io.targets import TargetCoding, distinct_labels, sorted_labels
 
 _MOST_LABELS = 1000
@@ -36,7 +36,7 @@ def labels_of(open_again: Callable[[], Table], layout: Layout) -> tuple[str, ...
             labels.update(label for label in used if label is not None)
             return np.zeros(len(column))
 
-    with closing(open_again()) as table:
+    with unchanged_table(open_again()) as table:
         for piece in table.pieces(layout, RowReader(Collector())):
             piece.read()
             if len(labels) > _MOST_LABELS:

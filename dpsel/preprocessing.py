@@ -1,7 +1,6 @@
 """From raw tables to bounded ones: find the scaling, then write every row with it."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +17,7 @@ from dpsel.core.statistics import ColumnStatistics, Moments, exact_statistics
 from dpsel.io.columns import Layout, choose_columns, visible_columns
 from dpsel.io.pieces import RowReader, Table, reduce_pieces
 from dpsel.io.provenance import Provenance, names_digest
+from dpsel.io.tables import file_bytes, unchanged_table
 from dpsel.io.targets import TargetCoding
 from dpsel.io.writers import TableWriter
 from dpsel.labels import label_interval, labels_of
@@ -81,7 +81,7 @@ Opener = Callable[[], Table]
 
 def prepare(open_again: Opener, plan: PreprocessPlan, reporter: Reporter) -> Prepared:
     """Look at a table as often as it takes to know how to scale it."""
-    with closing(open_again()) as table:
+    with unchanged_table(open_again()) as table:
         layout = replace(choose_columns(table.columns, plan.wanted, table.label), whole_rows=True)
         names = [column.name for column in visible_columns(table.columns)]
         before = table.provenance
@@ -259,8 +259,8 @@ def _reduce(
     reporter: Reporter,
 ) -> None:
     """Go through a table once."""
-    with closing(open_again()) as table:
-        reporter.size(table.file_bytes)
+    with unchanged_table(open_again()) as table:
+        reporter.size(file_bytes(table))
         pieces: Iterator[Any] = table.pieces(layout, RowReader(coding))
         reduce_pieces(pieces, work, add, threads=threads, progress=reporter.progress)
 

@@ -1,7 +1,6 @@
 """Carrying out a plan: read the table once, score it, select once."""
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,7 +15,7 @@ from dpsel.core.selection import Selection, select_from_scores
 from dpsel.io.columns import Layout, choose_columns, visible_columns
 from dpsel.io.pieces import RowReader, Table, reduce_pieces
 from dpsel.io.provenance import Provenance
-from dpsel.io.tables import open_table
+from dpsel.io.tables import file_bytes, open_table, unchanged_table
 from dpsel.plan import SelectPlan
 
 if TYPE_CHECKING:  # Most runs have no cluster.
@@ -79,7 +78,7 @@ def run_select(
 
         files = table_files(table, plan.input_format, plan.separator)
     opened = open_table(table, plan.input_format, plan.separator) if files is None else files.open()
-    with closing(opened):
+    with unchanged_table(opened):
         layout = choose_columns(opened.columns, plan.wanted, opened.label)
         check_k(plan.k, len(layout.names))
         elsewhere = None if files is None or cluster is None else (files, cluster)
@@ -158,7 +157,7 @@ def score_table(
 
         def begin() -> None:
             charge()
-            reporter.size(table.file_bytes)
+            reporter.size(file_bytes(table))
 
         total = cluster_total(work, files, cluster, reporter.progress, begin)
         score.add(total.sums)
@@ -186,7 +185,7 @@ def _score_here(
     limit = None if plan.wanted.person is None else PersonLimit(plan.guarantee.unit.rows)
     rows = RowReader(plan.coding, limit)
     charge()
-    reporter.size(table.file_bytes)
+    reporter.size(file_bytes(table))
     with one_blas_thread():
         reduce_pieces(
             table.pieces(layout, rows),

@@ -20,7 +20,9 @@ from dpsel.io.columns import Column, Layout, same_layout
 from dpsel.io.formats import InputFormat
 from dpsel.io.pieces import FileTable, Piece, RowReader, reduce_pieces
 from dpsel.io.provenance import Provenance
+from dpsel.io.sources import Source
 from dpsel.io.splits import TARGET_BYTES, Split, TableFiles, open_part, split_files
+from dpsel.io.tables import unchanged
 from dpsel.io.targets import TargetCoding
 
 
@@ -140,13 +142,15 @@ def score_share(work: Work, share: Share, threads: int = 1) -> Total:
     rows = RowReader(work.coding, kept)
     layout = work.layout.some(share.first_feature, share.last_feature)
     learned: list[tuple[int, Provenance]] = []
-    reduce_pieces(
-        _pieces(work, share.split, layout, rows, learned),
-        score.part,
-        score.add,
-        threads=threads,
-        progress=lambda _: None,
-    )
+    sources: list[Source] = []
+    with unchanged(sources):
+        reduce_pieces(
+            _pieces(work, share.split, layout, rows, learned, sources),
+            score.part,
+            score.add,
+            threads=threads,
+            progress=lambda _: None,
+        )
     if kept is not None:
         kept.check_all_given()
     return Total(
@@ -197,10 +201,16 @@ def cluster_total(
 
 
 def _pieces(
-    work: Work, split: Split, layout: Layout, rows: RowReader, learned: list[tuple[int, Provenance]]
+    work: Work,
+    split: Split,
+    layout: Layout,
+    rows: RowReader,
+    learned: list[tuple[int, Provenance]],
+    sources: list[Source],
 ) -> Iterator[Piece]:
-    """Yield the pieces of a split, and learn how its files were made."""
+    """Yield the pieces of a split, and learn what its files are and how they were made."""
     for number, table in _tables(work, split):
+        sources += table.sources
         here = same_layout(layout, work.columns, work.label, table.columns, table.label)
         yield from table.pieces(here, rows)
         # Of several files only what takes a guarantee away is believed, as on one machine.

@@ -1,5 +1,6 @@
 """A small stand-in for S3 on loopback: it lists, and gives ranges of objects, or misbehaves."""
 
+import hashlib
 import threading
 import time
 from collections.abc import Iterator
@@ -77,7 +78,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(206 if wanted is not None else 200)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Last-Modified", _HTTP_STAMP)
-        self.send_header("ETag", '"0"')
+        self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
         if wanted is not None:
             self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(content)}")
         self.end_headers()

@@ -28,6 +28,7 @@ from dpsel.core.scores.kendall import KendallScore
 from dpsel.core.scores.registry import SCORES
 from dpsel.core.selection import Selection
 from dpsel.io import splits, wide_parquet
+from dpsel.io.pieces import reduce_pieces
 from dpsel.io.splits import split_files, table_files
 from dpsel.run import charge_nothing, run_select
 from dpsel.shares import Cluster, Share, Total, Work, merge_totals, score_share
@@ -365,10 +366,43 @@ def test_a_file_that_a_worker_does_not_find_is_named(tmp_path: Path) -> None:
 
     def spread(work: Work, shares: Sequence[Share], progress: Any) -> list[Total]:
         (tmp_path / "t" / "01.parquet").unlink()
-        return [score_share(work, share) for share in shares]
+        with pytest.raises(InputError) as raised:
+            score_share(work, shares[-1])
+        said.append(str(raised.value))
+        return []
 
-    found, _ = outcome(place, {"exclude": ["who", "label"]}, Cluster(spread))
-    assert str(found).startswith("01.parquet: a worker of the cluster does not find it")
+    said: list[str] = []
+    outcome(place, {"exclude": ["who", "label"]}, Cluster(spread))
+    assert said[0].startswith("01.parquet: a worker of the cluster does not find it")
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["in a share", "after the last share"])
+def test_a_file_that_changes_while_it_is_read_in_shares_is_refused(
+    after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "t.parquet"
+    FRAME.write_parquet(place)
+    right = reduce_pieces
+    totals: list[Total] = []
+
+    def change() -> None:
+        os.utime(place, (1, 1))
+
+    def reduce(pieces: Any, *arguments: Any, **options: Any) -> None:
+        first = next(pieces)
+        change()
+        right(itertools.chain([first], pieces), *arguments, **options)
+
+    def spread(work: Work, shares: Sequence[Share], progress: Any) -> Iterable[Total]:
+        totals.extend(score_share(work, share) for share in shares)
+        change()
+        return totals
+
+    if not after:
+        monkeypatch.setattr("dpsel.shares.reduce_pieces", reduce)
+    refused, _ = outcome(str(place), {"exclude": ("who", "label")}, Cluster(spread))
+    assert str(refused).startswith("t.parquet: was changed while it was read")
+    assert bool(totals) is after
 
 
 def test_a_file_that_changed_since_it_was_split_is_refused(tmp_path: Path) -> None:
@@ -376,10 +410,13 @@ def test_a_file_that_changed_since_it_was_split_is_refused(tmp_path: Path) -> No
 
     def spread(work: Work, shares: Sequence[Share], progress: Any) -> list[Total]:
         FRAME[:7].write_parquet(tmp_path / "t" / "00.parquet")
+        with pytest.raises(InputError) as raised:
+            score_share(work, shares[-1])
+        assert str(raised.value) == "00.parquet: has changed since it was first looked at"
         return [score_share(work, share) for share in shares]
 
     found, _ = outcome(place, {"exclude": ["who", "label"]}, Cluster(spread, 1))
-    assert found == "00.parquet: has changed since it was first looked at"
+    assert str(found).startswith("00.parquet: was changed while it was read")
     with pytest.raises(InputError, match="the table has changed"):
         KeptRows(RowMask.of([np.ones(3, dtype=np.bool_)])).next(4)
 

@@ -1,6 +1,6 @@
 """`dpsel preprocess`."""
 
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -152,11 +152,11 @@ def _print_provenance(place: str, input_format: InputFormat | None, separator: s
     from dpsel.io.delimited_table import DelimitedTable
     from dpsel.io.output import STDOUT, Output
     from dpsel.io.places import public_place
-    from dpsel.io.tables import open_table
+    from dpsel.io.tables import open_table, unchanged_table
     from dpsel.io.text import json_text
     from dpsel.plan import plan_separator
 
-    with closing(open_table(place, input_format, plan_separator(separator))) as table:
+    with unchanged_table(open_table(place, input_format, plan_separator(separator))) as table:
         if isinstance(table, DelimitedTable):
             table.read_through()
         found = table.provenance

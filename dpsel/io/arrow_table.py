@@ -32,7 +32,7 @@ def columns_of(schema: pa.Schema) -> tuple[Column, ...]:
 class ArrowStreamTable:
     """Record batches that come one after the other, from a stream or from memory."""
 
-    file_bytes = 0
+    sources: tuple[Source, ...] = ()
 
     def __init__(
         self, batches: pa.RecordBatchReader, label: str, stream: ByteStream | None = None
@@ -74,7 +74,7 @@ class ArrowStreamTable:
 class ArrowFileTable:
     """An Arrow file, read batch by batch, a few columns at a time."""
 
-    file_bytes = 0
+    sources: tuple[Source, ...] = ()
 
     def __init__(self, source: Source, groups: Groups | None = None) -> None:
         """Open a file, or a copy of stdin; only some record batches of it, if they are given."""

@@ -29,7 +29,7 @@ _WORDS_FOR_MISSING = ("", "na", "n/a", "nan", "null", "none", "nil", "-", ".", "
 class DelimitedTable:
     """One file, or stdin."""
 
-    file_bytes = 0
+    sources: tuple[Source, ...] = ()
 
     def __init__(self, source: Source, separator: str, block_bytes: int = BLOCK_BYTES) -> None:
         """Open it and read the column names."""

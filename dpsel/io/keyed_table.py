@@ -15,6 +15,7 @@ from dpsel.io.columns import Column, Kind, Layout
 from dpsel.io.hive import Keys
 from dpsel.io.pieces import FileTable, Piece, RowReader
 from dpsel.io.provenance import Provenance
+from dpsel.io.sources import Source
 
 
 class KeyedTable:
@@ -23,7 +24,7 @@ class KeyedTable:
     A column that the file has itself is the file's: there its type is known.
     """
 
-    file_bytes = 0
+    sources: tuple[Source, ...] = ()
 
     def __init__(self, table: FileTable, keys: Keys) -> None:
         """Add `keys` to the columns of a file."""

@@ -32,7 +32,7 @@ _BUFFER, _LEAST_BUFFER, _BUFFERS_IN_ALL = 1 << 18, 1 << 12, 1 << 26
 class ParquetTable:
     """One file, read by pyarrow: each piece is a few columns of one row group."""
 
-    file_bytes = 0
+    sources: tuple[Source, ...] = ()
 
     def __init__(self, source: Source, groups: Groups | None = None) -> None:
         """Open a file, or a copy of stdin; only some row groups of it, if they are given."""

@@ -15,6 +15,7 @@ from dpsel.core.errors import InputError
 from dpsel.core.persons import KeptRows, PersonLimit
 from dpsel.io.columns import Column, Layout
 from dpsel.io.provenance import Provenance
+from dpsel.io.sources import Source
 from dpsel.io.targets import TargetCoding
 
 Part = TypeVar("Part")
@@ -45,8 +46,8 @@ class Table(Protocol):
 
     label: str
     columns: tuple[Column, ...]
-    file_bytes: int
-    """The size of its files, 0 if it is not known."""
+    sources: tuple[Source, ...]
+    """The files that it is read from, none for one in memory."""
 
     @property
     def provenance(self) -> Provenance | None:

@@ -11,7 +11,7 @@ from dpsel.io.arrow_values import text_numbers
 from dpsel.io.formats import InputFormat, Orientation
 from dpsel.io.pieces import Table
 from dpsel.io.sources import STDIN, Source, common_format, find_sources
-from dpsel.io.tables import frame_table, open_sources
+from dpsel.io.tables import frame_table, open_sources, unchanged
 from dpsel.io.turned_table import TurnedTable
 
 
@@ -37,7 +37,10 @@ class RawTable:
 
             if self.labels is not None:
                 raise UsageError("a GEO series matrix has its labels in it: leave out --labels")
-            matrix = read_series_matrix(sources[0], label_key=self.label_key, target=self.target)
+            with unchanged(sources):
+                matrix = read_series_matrix(
+                    sources[0], label_key=self.label_key, target=self.target
+                )
             return self._of_memory(matrix, sources[0], labels_are_numbers)
         if self.label_key is not None:
             raise UsageError("--label-key is for GEO series matrices, and this is none")
@@ -55,13 +58,15 @@ class RawTable:
 
         if len(sources) > 1:
             raise UsageError("--features-in rows reads one file")
-        return read_feature_rows(
-            sources[0],
-            None if self.labels is None else find_sources(self.labels)[0],
-            separator=self.separator,
-            input_format=found,
-            target=self.target,
-        )
+        labels = None if self.labels is None else find_sources(self.labels)[0]
+        with unchanged(sources if labels is None else [*sources, labels]):
+            return read_feature_rows(
+                sources[0],
+                labels,
+                separator=self.separator,
+                input_format=found,
+                target=self.target,
+            )
 
     def _of_memory(
         self, table: Any, source: Source, labels_are_numbers: bool

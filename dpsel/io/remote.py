@@ -9,6 +9,7 @@ from typing import Any
 
 from dpsel.core.errors import InputError
 from dpsel.io.hive import Keys, check_keys, folder_keys, is_hidden
+from dpsel.io.identity import Identity
 from dpsel.io.places import Store
 from dpsel.io.sources import Source, is_table_file
 from dpsel.io.streams import store_reason
@@ -42,7 +43,21 @@ class RemoteSource(Source):
     def _raw(self) -> Any:
         with reaching(self.label):
             bucket = self.address.partition("/")[0]
-            return self.store.files(bucket).open_input_file(self.address)
+            file = self.store.files(bucket).open_input_file(self.address)
+            # What a store tells of a file that is opened: to ask here costs no request.
+            self.identity = self.identity or _identity(file)
+            return file
+
+    def _identity_now(self) -> Identity | None:
+        with reaching(self.label), self._raw() as file:
+            return _identity(file)
+
+
+def _identity(file: Any) -> Identity:
+    """Return the identity of an open file of a store: its tag, which every change makes another."""
+    told = file.metadata()
+    version = tuple(str(told.get(name)) for name in ("ETag", "Last-Modified"))
+    return Identity(file.size(), version)
 
 
 @contextmanager

@@ -14,8 +14,15 @@ from typing import Any
 from dpsel.core.errors import InputError
 from dpsel.io.formats import InputFormat, compression_of, format_of
 from dpsel.io.hive import Keys, check_keys, folder_keys, is_hidden
+from dpsel.io.identity import (
+    Identity,
+    digest_of_ends,
+    identity_of,
+    identity_of_stdin,
+    refuse_changed,
+)
 from dpsel.io.places import has_scheme, parse_place
-from dpsel.io.streams import reason
+from dpsel.io.streams import Prefixed, reason
 
 STDIN = "-"
 _MAGIC_BYTES = 8
@@ -28,12 +35,24 @@ class Source:
     """Whether it is in a store, not on this machine."""
 
     def __init__(self, path: Path | None, keys: Keys = ()) -> None:
-        """Look at what kind of file it is, and open nothing; `keys` come from its folders."""
+        """Look at what kind of file it is, and read nothing; `keys` come from its folders."""
         self.path = path
         self.keys = keys
         self.label = "stdin" if path is None else path.name
         self.is_file = path is not None and path.is_file()
         self._pipe: Any = None
+        self.identity = None if self.remote else self._identity_now()
+        """What it was before anything of it was read; None if it is a pipe, or not opened yet."""
+
+    def check_unchanged(self) -> None:
+        """Refuse a file that is no longer what it was when it was first looked at."""
+        if self.identity is not None and self._identity_now() != self.identity:
+            refuse_changed(self.label)
+
+    def digest_of_ends(self) -> bytes:
+        """Return a digest of the first and the last bytes of a file."""
+        with self._raw() as file:
+            return digest_of_ends(file)
 
     def size(self) -> int:
         """Return the bytes of a file, 0 for a pipe."""
@@ -55,12 +74,12 @@ class Source:
         raw = self._raw()
         first = _peek(raw)
         compression = compression_of(first)
-        content: Any = _Prefixed(first, raw)
+        content: Any = Prefixed(first, raw)
         if compression is not None:
             import pyarrow as pa
 
             content = pa.CompressedInputStream(
-                pa.PythonFile(_Prefixed(first, raw), mode="r"), str(compression)
+                pa.PythonFile(Prefixed(first, raw), mode="r"), str(compression)
             )
         return ByteStream(raw, content, self.size())
 
@@ -80,7 +99,13 @@ class Source:
 
     def kept(self) -> "Source":
         """Return a source that can be read again and again: itself, or a copy of a pipe."""
-        return self if self.is_file else _KeptSource(self.label, self._raw())
+        return self if self.is_file else _KeptSource(self)
+
+    def _identity_now(self) -> Identity | None:
+        """Return what the file is now; standard input may be a file too."""
+        if self.path is None:
+            return identity_of_stdin()
+        return identity_of(self.path) if self.is_file else None
 
     def _raw(self) -> Any:
         """Return a reader of the bytes: a new one of a file, the one there is of a pipe."""
@@ -98,13 +123,17 @@ class Source:
 class _KeptSource(Source):
     """The bytes of a pipe, in a file without a name."""
 
-    def __init__(self, label: str, raw: Any) -> None:
+    def __init__(self, origin: Source) -> None:
+        self._origin = origin
         super().__init__(None)
-        self.label = label
-        self._spool = _spooled(label, raw)
+        self.label, self.identity = origin.label, origin.identity
+        self._spool = _spooled(origin.label, origin._raw())
 
     def kept(self) -> Source:
         return self
+
+    def _identity_now(self) -> Identity | None:
+        return self._origin._identity_now()
 
     def _raw(self) -> Any:
         self._spool.seek(0)
@@ -150,25 +179,6 @@ class ByteStream:
         self.closed = True
         if not self._keep_open:
             self._raw.close()
-
-
-class _Prefixed:
-    """A file whose first bytes were already taken off."""
-
-    def __init__(self, prefix: bytes, raw: Any) -> None:
-        self._prefix = prefix
-        self._raw = raw
-        self.closed = False
-
-    def read(self, count: int = -1) -> bytes:
-        if count < 0:
-            taken, self._prefix = self._prefix, b""
-            return taken + bytes(self._raw.read())
-        taken, self._prefix = self._prefix[:count], self._prefix[count:]
-        return taken + bytes(self._raw.read(count - len(taken)))
-
-    def close(self) -> None:
-        self.closed = True
 
 
 def _stdin_or_none() -> Any:

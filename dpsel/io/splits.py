@@ -108,11 +108,12 @@ def open_part(part: FilePart, input_format: InputFormat, separator: str | None) 
             "all of them need the same files at the same place"
         )
     table = _opened(source, part.groups, input_format, separator)
-    if not part.keys:
-        return table
-    from dpsel.io.keyed_table import KeyedTable
+    if part.keys:
+        from dpsel.io.keyed_table import KeyedTable
 
-    return KeyedTable(table, part.keys)
+        table = KeyedTable(table, part.keys)
+    table.sources = (source,)
+    return table
 
 
 def _opened(

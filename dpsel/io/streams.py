@@ -1,9 +1,10 @@
-"""Standard output and error, and the system's words for what went wrong."""
+"""Streams of bytes, standard output and error, and the system's words for what went wrong."""
 
 import os
 import re
 import sys
 from contextlib import suppress
+from typing import Any
 
 
 def abandon_stdout() -> None:
@@ -39,6 +40,28 @@ def reason(error: OSError) -> str:
     # Polars and pyarrow put the number into a text of their own.
     number = re.search(r"(?:os error|errno) (\d+)", str(error))
     return os.strerror(int(number[1])).lower() if number else "unknown reason"
+
+
+class Prefixed:
+    """A file whose first bytes were already taken off."""
+
+    def __init__(self, prefix: bytes, raw: Any) -> None:
+        """Give `prefix` first, and then what is left of `raw`."""
+        self._prefix = prefix
+        self._raw = raw
+        self.closed = False
+
+    def read(self, count: int = -1) -> bytes:
+        """Return up to `count` bytes, or all that are left."""
+        if count < 0:
+            taken, self._prefix = self._prefix, b""
+            return taken + bytes(self._raw.read())
+        taken, self._prefix = self._prefix[:count], self._prefix[count:]
+        return taken + bytes(self._raw.read(count - len(taken)))
+
+    def close(self) -> None:
+        """Close this, and leave the file to whoever opened it."""
+        self.closed = True
 
 
 _STORE_REASONS = {

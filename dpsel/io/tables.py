@@ -1,8 +1,8 @@
 """Opening tables of every kind: files, folders, globs, stdin and frames in memory."""
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,36 @@ def open_sources(sources: list[Source], found: InputFormat, separator: str | Non
     """Return the table that files of one format make up."""
     opener = file_opener(found, separator)
     table: Table = opener(sources[0]) if len(sources) == 1 else _ManyTables(sources, opener)
-    table.file_bytes = sum(source.size() for source in sources)
+    table.sources = tuple(sources)
     return table
+
+
+def file_bytes(table: Table) -> int:
+    """Return the size of all files of a table, as far as it is known."""
+    return sum(source.size() for source in table.sources)
+
+
+@contextmanager
+def unchanged(sources: Iterable[Source]) -> Iterator[None]:
+    """Refuse whatever was read of files that changed meanwhile: some of it may be old, some new.
+
+    What goes wrong in a file that changes, for instance that it seems to be damaged, is its change.
+    """
+    try:
+        yield
+    except Exception:
+        for source in sources:
+            source.check_unchanged()
+        raise
+    for source in sources:
+        source.check_unchanged()
+
+
+@contextmanager
+def unchanged_table(table: Table) -> Iterator[Table]:
+    """Enter what reads a table; at the end it is closed, and refused if its files have changed."""
+    with closing(table), unchanged(table.sources):
+        yield table
 
 
 def file_opener(found: InputFormat, separator: str | None) -> Callable[[Source], FileTable]:
@@ -129,7 +157,7 @@ def _is_pandas(frame: Any) -> bool:
 class _ManyTables:
     """Files with the same columns, one after the other."""
 
-    file_bytes = 0
+    sources: tuple[Source, ...] = ()
 
     def __init__(self, sources: list[Source], opener: Callable[[Source], Table]) -> None:
         self._sources = sources

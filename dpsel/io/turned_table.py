@@ -12,6 +12,7 @@ from dpsel.io.arrow_values import kind_of, text_numbers
 from dpsel.io.columns import Column, Kind, Layout
 from dpsel.io.pieces import Piece, RowReader
 from dpsel.io.provenance import Provenance
+from dpsel.io.sources import Source
 
 
 class TurnedTable:
@@ -23,7 +24,7 @@ class TurnedTable:
     """
 
     provenance: Provenance | None = None
-    file_bytes = 0
+    sources: tuple[Source, ...] = ()
 
     def __init__(
         self,

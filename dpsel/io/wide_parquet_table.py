@@ -28,7 +28,7 @@ _CELLS_A_SHARE = 1 << 20
 class WideParquetTable:
     """One file, read by polars: each piece is all rows of very many columns."""
 
-    file_bytes = 0
+    sources: tuple[Source, ...] = ()
 
     def __init__(self, source: Source, scan: WideScan) -> None:
         """Read a file by a scan of it."""
