@@ -15,10 +15,16 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.errors import UsageError
 from dpsel.core.exact import exact_top_k
-from dpsel.core.kept import KeptTable, Matrix
+from dpsel.core.kept import KeptTable, Matrix, row_chunks
 
-# Values are multiples of 2^-16, and so are their differences from one.
+# Values are multiples of 2^-16. Products of two, in units of 2^-32, are added exactly in floating
+# point for at most 2^21 rows.
 _GRID = 1 << 16
+_ROWS_PER_FLOAT_SUM = 1 << 20
+# Blocks with more cells are solved by their products, which so few columns make small. Files with
+# fewer cells, 128 MB, stay in the system's memory.
+_MANY_CELLS = 1 << 24
+_FEW_COLUMNS = 512
 PENALTY = 0.1
 """The weight of the L1 norm in the paper's experiments."""
 
@@ -50,9 +56,12 @@ def quiet_solver(penalty: float = PENALTY) -> Iterator[None]:
 def lasso_coefficients(X: Matrix, y: FloatArray, penalty: float = PENALTY) -> FloatArray:
     """Return the coefficients of one LASSO on all rows."""
     with quiet_solver(penalty):
-        if isinstance(X, KeptTable):
-            return _kept_coefficients(X, y, penalty)
-        return _fitted(np.array(X, dtype=np.float64, order="F"), y, penalty)
+        if not isinstance(X, KeptTable):
+            return _fitted(np.array(X, dtype=np.float64, order="F"), y, penalty)
+        at_once = X.keeper.cells_at_once
+        if at_once is None or X.shape[1] ** 2 <= at_once:
+            return _fitted_to_products(X, y, penalty)
+        return _fitted_on_disk(X, y, penalty)
 
 
 def block_coefficients(
@@ -60,12 +69,21 @@ def block_coefficients(
 ) -> FloatArray:
     """Return the coefficients of a LASSO on some rows; for use within `quiet_solver`.
 
-    A table on disk is one block, of which all rows count.
+    A table on disk is one block, of which all rows count. Where a block lies depends on all other
+    rows, so nothing else may: how it is solved goes by its own shape, and both places give the
+    same bits, as sums of cells on the grid are exact in any order and any cut.
+
+    Privacy:
+        Domain: multiples of 2^-16 within [-1, 1].
+        Guarantee: none; the result is private input for the votes, and depends on no other row.
+        Tested by: tests/privacy/test_twostage_sensitivity.py
     """
+    many = len(rows) * X.shape[1] > _MANY_CELLS and X.shape[1] <= _FEW_COLUMNS
     if isinstance(X, KeptTable):
-        return _kept_coefficients(X, y, penalty)
+        return (_fitted_to_products if many else _fitted_on_disk)(X, y, penalty)
     # A copy in the solver's order of cells: it may be centred in place.
-    return _fitted(np.asfortranarray(X[rows]), y[rows], penalty)
+    block = np.asfortranarray(X[rows])
+    return (_fitted_to_products if many else _fitted)(block, y[rows], penalty)
 
 
 def largest(coefficients: FloatArray, k: int) -> IntArray:
@@ -93,18 +111,10 @@ def _fitted_to_centred(X: FloatArray, y: FloatArray, penalty: float) -> FloatArr
     return np.asarray(lasso.fit(X, y - y.mean()).coef_, dtype=np.float64)
 
 
-def _kept_coefficients(X: KeptTable, y: FloatArray, penalty: float) -> FloatArray:
-    """Return the coefficients for a table that does not fit in memory.
-
-    Where the products of any two columns fit, one reading of the table finds those, and the solver
-    needs no more: its steps are the same, but for rounding. Else it goes through the table, which
-    the system reads from disk again and again, as often as it takes.
-    """
+def _fitted_on_disk(X: KeptTable, y: FloatArray, penalty: float) -> FloatArray:
+    """Return what `_fitted` does: the solver goes through a file, as often as it takes."""
     if len(y) == 0:
         return np.zeros(X.shape[1])
-    at_once = X.keeper.cells_at_once
-    if at_once is None or X.shape[1] ** 2 <= at_once:
-        return _fitted_to_products(X, y, penalty)
     centred = X.keeper.another().mapped(*X.shape)
     for first, last in X.column_groups():
         columns = X.columns(first, last)
@@ -112,28 +122,22 @@ def _kept_coefficients(X: KeptTable, y: FloatArray, penalty: float) -> FloatArra
     return _fitted_to_centred(centred, y, penalty)
 
 
-def _fitted_to_products(X: KeptTable, y: FloatArray, penalty: float) -> FloatArray:
-    """Return the coefficients by the products of columns with each other and with the target."""
+def _fitted_to_products(X: Matrix, y: FloatArray, penalty: float) -> FloatArray:
+    """Return the coefficients by the products of columns with each other and with the target.
+
+    One reading finds those, and the solver needs no more: its steps are those for the table, but
+    for rounding.
+    """
     from sklearn.linear_model import enet_path
 
-    rows, columns = X.shape
-    target = y - y.mean()
-    products, with_target = np.zeros((columns, columns)), np.zeros(columns)
-    sums, middle = np.zeros(columns), np.zeros(columns)
-    for row, chunk in X.row_chunks():
-        if row == 0:
-            # Near the mean, so that little is lost by taking its square off again.
-            middle = np.rint(chunk.mean(axis=0) * _GRID) / _GRID
-        moved = chunk - middle
-        products += moved.T @ moved
-        with_target += target[row : row + len(chunk)] @ moved
-        sums += moved.sum(axis=0)
-    products -= np.outer(sums, sums / rows)
+    if len(y) == 0:
+        return np.zeros(X.shape[1])
     # The solver asks only how large the table is.
-    shape_only = np.broadcast_to(np.float64(0.0), (rows, columns))
+    shape_only = np.broadcast_to(np.float64(0.0), X.shape)
+    products, with_target = _centred_products(X, y)
     _, coefficients, _ = enet_path(
         shape_only,
-        target,
+        y - y.mean(),
         l1_ratio=1.0,
         alphas=np.array([penalty]),
         precompute=products,
@@ -141,3 +145,26 @@ def _fitted_to_products(X: KeptTable, y: FloatArray, penalty: float) -> FloatArr
         check_input=False,
     )
     return np.asarray(coefficients[:, 0], dtype=np.float64)
+
+
+def _centred_products(X: Matrix, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return X'X and X'y for columns and target less their means.
+
+    Whole numbers are added up, of cells in units of 2^-16: exactly, however the rows are cut.
+    """
+    cells = X.shape[1] + 1
+    products, sums = np.zeros((cells, cells), dtype=np.int64), np.zeros(cells, dtype=np.int64)
+    for first, chunk in row_chunks(X):
+        for start in range(0, len(chunk), _ROWS_PER_FLOAT_SUM):
+            some = chunk[start : start + _ROWS_PER_FLOAT_SUM]
+            target = y[first + start : first + start + len(some)]
+            whole = np.rint(np.column_stack([some, target]) * _GRID)
+            products += (whole.T @ whole).astype(np.int64)
+            sums += whole.sum(axis=0).astype(np.int64)
+    # Around whole numbers near the means first, so that little is lost by the last subtraction.
+    middle = np.rint(sums / len(y)).astype(np.int64)
+    products -= np.outer(middle, sums) + np.outer(sums, middle)
+    products += len(y) * np.outer(middle, middle)
+    rest = (sums - len(y) * middle) / _GRID
+    centred = products / _GRID**2 - np.outer(rest, rest / len(y))
+    return np.ascontiguousarray(centred[:-1, :-1]), centred[:-1, -1].copy()

@@ -93,9 +93,11 @@ def block_votes(
     fewer if fewer are not 0; the smaller index wins a tie. A block without rows has no vote.
 
     Privacy:
-        Domain: floats within [-1, 1]; whatever they are, no block fails and no warning shows.
+        Domain: multiples of 2^-16 within [-1, 1]; whatever they are, no block fails and no warning
+            shows.
         Neighbors: tables in which the rows of all blocks but one agree, order included.
-        Sensitivity: 1 in each feature, as a block's vote depends on that block's rows alone.
+        Sensitivity: 1 in each feature, as a block's vote depends on that block's rows alone: not
+            even on whether all rows fit in memory (see `block_coefficients`).
         Guarantee: none; the result is private input for a mechanism.
         Assumes: a solver that finds the same coefficients for the same rows again.
         Tested by: tests/privacy/test_twostage_sensitivity.py
@@ -196,7 +198,7 @@ def two_stage_scores(
     a draw, and so on; rows without a partner have their own.
 
     Privacy:
-        Domain: floats within [-1, 1], bounded row by row.
+        Domain: multiples of 2^-16 within [-1, 1], bounded row by row.
         Neighbors: `neighbors`, for one row or for a person of at most `unit.rows` rows.
         Sensitivity: L-infinity, at most `unit.rows`, for any fixed draw of the blocks.
         Guarantee: none; the result is private input for one mechanism. The blocks are not

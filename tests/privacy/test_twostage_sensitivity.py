@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.kept import KeptTable, Matrix
+from dpsel.core.lasso import _centred_products, _fitted, _fitted_to_products, quiet_solver
 from dpsel.core.privacy import Neighbors, Unit
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import Scores
@@ -21,6 +23,7 @@ from dpsel.core.twostage import (
     random_partition,
     two_stage_scores,
 )
+from dpsel.io.scratch import ScratchKeeper
 from tests.chi_square import ALPHA, p_value
 from tests.core.test_randomness import Scripted
 
@@ -159,6 +162,71 @@ def test_a_person_can_move_a_score_by_all_of_the_sensitivity() -> None:
         before, after = (scored(table[:n], 1, Neighbors.ADD_REMOVE, seed, unit) for n in (2, 4))
         reached.add(moved(before.values, after.values))
     assert max(reached) == before.sensitivity == 2
+
+
+TWINS = 20
+# 2.8 MB of cells, in three copies, are all that this much memory holds: one row more is too many.
+MEMORY, ROWS_IN_MEMORY = "8400000", 17_500
+
+
+def twins(rows: int) -> tuple[FloatArray, FloatArray]:
+    """A table on the grid in which each column comes twice: rounding says which of them counts."""
+    rng = np.random.default_rng(1)
+    X = np.repeat(np.rint(rng.uniform(-1, 1, (rows, TWINS // 2)) * 65536) / 65536, 2, axis=1)
+    y = (X[:, ::2] @ rng.uniform(-0.2, 0.2, TWINS // 2)).clip(-1, 1)
+    return X, np.rint(y * 65536) / 65536
+
+
+def where_it_fits(X: FloatArray) -> Matrix:
+    """Put rows where `baseline` would: in memory, or on disk if there are too many."""
+    table = KeptTable(ScratchKeeper(3), X.shape[1])
+    table.add(0, X)
+    return table.array() if table.in_memory else table
+
+
+def test_a_row_moves_no_vote_of_another_block_when_it_sends_the_table_to_disk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DPSEL_MEMORY", MEMORY)
+    X, y = twins(ROWS_IN_MEMORY + 1)
+    tables = [where_it_fits(X[:-1]), where_it_fits(X)]
+    assert [isinstance(table, KeptTable) for table in tables] == [False, True]
+    # Two blocks, each too large to be worked on at once; the new row has a third for itself.
+    block_of_row = np.append(np.arange(ROWS_IN_MEMORY) % 2, 2)
+    for k in (5, 11, 15):
+        before, after = (
+            block_votes(table, y[: len(table)], block_of_row[: len(table)], 3, k, penalty=1e-4)
+            for table in tables
+        )
+        assert before.max() == 2
+        assert before.tolist() == after.tolist()
+
+
+def test_the_two_solvers_tell_twins_apart_differently() -> None:
+    # Else the test above would pass whichever of them a block gets.
+    X, y = twins(ROWS_IN_MEMORY // 2)
+    with quiet_solver():
+        by_cells = _fitted(np.array(X, order="F"), y, 1e-4)
+        by_products = _fitted_to_products(X, y, 1e-4)
+    pairs = by_cells.reshape(-1, 2), by_products.reshape(-1, 2)
+    assert pairs[0].sum(axis=1) == pytest.approx(pairs[1].sum(axis=1), abs=1e-6)
+    assert by_cells.tolist() != by_products.tolist()
+
+
+def test_products_are_the_same_however_the_rows_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPSEL_MEMORY", MEMORY)
+    X, y = twins(5000)
+    X[:, 3] = 1.0 - np.abs(X[:, 3]) / 64
+    X = np.rint(X * 65536) / 65536
+    expected = _centred_products(X, y)
+    moved_X, moved_y = X - X.mean(axis=0), y - y.mean()
+    assert expected[0] == pytest.approx(moved_X.T @ moved_X, rel=1e-9, abs=1e-9)
+    assert expected[1] == pytest.approx(moved_X.T @ moved_y, rel=1e-9, abs=1e-9)
+    for tile_cells in (TWINS, 7 * TWINS, 999 * TWINS):
+        table = KeptTable(ScratchKeeper(None), TWINS, tile_cells=tile_cells)
+        table.add(0, X)
+        for ours, theirs in zip(_centred_products(table, y), expected, strict=True):
+            assert ours.tobytes() == theirs.tobytes()
 
 
 def test_a_partition_into_equal_blocks_would_not_do_for_add_remove() -> None:
