@@ -99,8 +99,8 @@ COLUMNS = (
     ),
     Column(
         "Jaccard",
-        "Features both picked and right, divided by features picked or right, as a mean over the "
-        "trials; 1 is best.",
+        "How alike two trials are: features that both picked, divided by features that either did, "
+        "as a mean over all pairs of trials. It says nothing about the truth.",
         _decimals("jaccard", 3),
     ),
     Column(

@@ -131,6 +131,14 @@ def test_the_table_holds_every_result_rounded() -> None:
         assert page.text.count(heading) >= 2  # in the table, and explained below it
 
 
+def test_jaccard_is_explained_as_agreement_between_trials() -> None:
+    text = " ".join(Page(plain(tidy())).text.split())
+    _, _, meaning = text.partition("What the columns mean")
+    meaning = meaning.partition("Jaccard")[2].partition("bound")[0]
+    assert "How alike two trials are" in meaning
+    assert "right" not in meaning
+
+
 def test_a_number_that_is_not_known_is_a_dash() -> None:
     page = Page(plain(frame([cell(jaccard=float("nan"), k=8, k_asked="logd")])))
     row = dict(zip(page.rows[1], page.rows[2], strict=True))
