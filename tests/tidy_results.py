@@ -29,6 +29,7 @@ def cell(**changes: Any) -> dict[str, Any]:
         "top": accuracy / 4,
         "great": accuracy / 2,
         "good": accuracy,
+        "tied": 0.0,
         "relative_correlation": 0.75,
         "jaccard": 0.25,
         "bound": None,

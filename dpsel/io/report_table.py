@@ -80,7 +80,12 @@ COLUMNS = (
         "Share of the k picks that are right: the mean over the trials, and its 95 % interval.",
         _accuracy,
     ),
-    Column("TOP", "Share of trials with exactly the k best scores.", _decimals("top", 2)),
+    Column(
+        "TOP",
+        "Share of trials with exactly the k best scores. Equal scores have no order: here, in "
+        "GREAT and in GOOD a trial counts only if it would in every order of them.",
+        _decimals("top", 2),
+    ),
     Column(
         "GREAT",
         "Share of trials with all of the best k/10 scores, and the rest from the best 11k/10.",
@@ -90,6 +95,12 @@ COLUMNS = (
         "GOOD",
         "Share of trials with all of the best k/100 scores, and the rest from the best 3k/2.",
         _decimals("good", 2),
+    ),
+    Column(
+        "tied",
+        "Share of trials in which the k-th and the next score are equal, so that no k features are "
+        "the best.",
+        _decimals("tied", 2),
     ),
     Column(
         "relative correlation",

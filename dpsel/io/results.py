@@ -29,6 +29,7 @@ _CELL: dict[str, Any] = {
     "top": pl.Float64,
     "great": pl.Float64,
     "good": pl.Float64,
+    "tied": pl.Float64,
     "relative_correlation": pl.Float64,
     "jaccard": pl.Float64,
     "bound": pl.Float64,

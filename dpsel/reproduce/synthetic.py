@@ -73,7 +73,7 @@ def pooled(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     low, high = mean_interval(accuracies)
     means = {
         name: _mean([row[name] for row in rows])
-        for name in ("top", "great", "good", "relative_correlation", "bound")
+        for name in ("top", "great", "good", "tied", "relative_correlation", "bound")
     }
     return {
         **rows[0],

@@ -120,6 +120,7 @@ def test_the_table_holds_every_result_rounded() -> None:
         "TOP": "0.06",
         "GREAT": "0.12",
         "GOOD": "0.50",
+        "tied": "0.00",
         "relative correlation": "0.750",
         "Jaccard": "0.250",
         "bound": "0.988",

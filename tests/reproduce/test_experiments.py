@@ -148,7 +148,13 @@ def test_r_squared_is_that_of_scikit_learn() -> None:
 
 def test_trials_on_different_tables_are_pooled() -> None:
     common = {"dataset": "synthetic 0", "method": "m", "top": 1.0, "great": 0.0, "good": 1.0}
-    common |= {"relative_correlation": 0.5, "bound": None, "jaccard": None, "trials": 1}
+    common |= {
+        "tied": 0.0,
+        "relative_correlation": 0.5,
+        "bound": None,
+        "jaccard": None,
+        "trials": 1,
+    }
     found = pooled([{**common, "accuracy": a} for a in (0.0, 0.4, 0.8)])
     assert (found["accuracy"], found["trials"], found["dataset"]) == (
         pytest.approx(0.4),

@@ -11,6 +11,7 @@ from dpsel.core.evaluation.metrics import (
     mean_interval,
     mean_jaccard,
     relative_correlation,
+    tied_share,
     top_great_good,
 )
 
@@ -30,6 +31,7 @@ def cell_summary(drawn: Drawn, truth: IntArray, correlation: FloatArray) -> dict
         "top": top,
         "great": great,
         "good": good,
+        "tied": tied_share(drawn.scores, drawn.picks.shape[1]),
         "relative_correlation": relative_correlation(drawn.picks, correlation),
         "jaccard": mean_jaccard(drawn.picks),
         "bound": drawn.bound,

@@ -37,26 +37,40 @@ def mean_interval(values: FloatArray) -> tuple[float, float]:
 def order_hits(picks: IntArray, scores: NumberArray, must: int, within: int) -> FloatArray:
     """Return 1 for each row with all of the `must` best scores and the rest in the `within` best.
 
-    It goes by scores, not by names: of equal scores any will do. `scores` has one row, or one for
-    each row of picks.
+    Equal scores have no order, and a tie is no success: a row is a hit if it is one in every order
+    that they could have. `scores` has one row, or one for each row of picks.
     """
     rows = np.broadcast_to(np.atleast_2d(scores), (len(picks), np.shape(scores)[-1]))
-    best = np.sort(np.atleast_2d(scores), axis=1)[:, ::-1]
-    best = np.broadcast_to(best, rows.shape)
-    picked = np.sort(np.take_along_axis(rows, picks, axis=1), axis=1)[:, ::-1]
-    has_best = (picked[:, :must] == best[:, :must]).all(axis=1)
-    last = best[:, [min(within, rows.shape[1]) - 1]]
-    # Of scores equal to the last that will do, there is room for some only.
-    room = within - (rows > last).sum(axis=1)
-    has_no_worse = (picked[:, -1:] >= last)[:, 0] & ((picked == last).sum(axis=1) <= room)
-    return np.asarray(has_best & has_no_worse, dtype=np.float64)
+    best = np.sort(rows, axis=1)[:, ::-1]
+    picked = np.take_along_axis(rows, picks, axis=1)
+    hits = np.ones(len(picks), dtype=np.bool_)
+    if must > 0:
+        # Any that is as good as the last of the best may be one of them.
+        last = best[:, [must - 1]]
+        hits &= (rows >= last).sum(axis=1) == (picked >= last).sum(axis=1)
+    if within < rows.shape[1]:
+        hits &= (picked > best[:, [within]]).all(axis=1)
+    return hits.astype(np.float64)
+
+
+def tied_share(scores: NumberArray, k: int) -> float:
+    """Return the share of trials in which the k-th and the next score are equal.
+
+    There no k features are the best, and TOP is 0. `scores` is as in `order_hits`.
+    """
+    rows = np.atleast_2d(scores)
+    if k >= rows.shape[1]:
+        return 0.0
+    best = np.sort(rows, axis=1)[:, ::-1]
+    return float((best[:, k - 1] == best[:, k]).mean())
 
 
 def top_great_good(picks: IntArray, scores: NumberArray) -> tuple[float, float, float]:
     """Return the shares of trials that are TOP, GREAT and GOOD [SL22].
 
     TOP: the k best scores. GREAT: all of the best k/10, the rest within the best 11k/10. GOOD: all
-    of the best k/100, the rest within the best 3k/2. Fractions are rounded down.
+    of the best k/100, the rest within the best 3k/2. Fractions are rounded down. Where scores tie,
+    the words hold for every order of the equal ones: see `order_hits`.
 
     References:
         [SL22] Shekelyan & Loukides (2022), arXiv:2201.13376.

@@ -30,6 +30,7 @@ def test_a_cell_has_the_metrics_of_its_picks() -> None:
         "great": 0.5,
         # Of three: 0, 1 and 2.
         "good": 0.75,
+        "tied": 0.0,
         "relative_correlation": pytest.approx((0.6 + 0.6 + 0.5 + 0.1) / 4 / 0.6, rel=1e-12),
         "jaccard": pytest.approx((1 + 1 / 3 + 0 + 1 / 3 + 0 + 0) / 6, rel=1e-12),
         "bound": 0.125,
@@ -51,7 +52,7 @@ def test_scores_of_each_trial_decide_about_that_trial_s_top() -> None:
     scores = np.array([[9, 0, 9, 0, 0], [0, 9, 0, 9, 0], [9, 9, 0, 0, 0], [0, 0, 0, 9, 9]])
     picks = drawn().picks
     found = cell_summary(Drawn(picks, scores, None), np.array([0]), np.ones(5))
-    assert found["top"] == 0.75
+    assert (found["top"], found["tied"]) == (0.75, 0.0)
 
 
 def test_every_pick_is_counted() -> None:

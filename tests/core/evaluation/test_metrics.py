@@ -20,6 +20,7 @@ from dpsel.core.evaluation.metrics import (
     mean_jaccard,
     order_hits,
     relative_correlation,
+    tied_share,
     top_great_good,
 )
 
@@ -108,16 +109,25 @@ def test_tenths_and_hundredths_of_k_are_rounded_down() -> None:
     assert top_great_good(rows([*range(1, 200)]), falling(400)) == (0.0, 0.0, 0.0)
 
 
-def test_of_equal_scores_any_will_do() -> None:
+def test_a_tie_is_no_success() -> None:
     scores = np.array([7.0, 3.0, 3.0, 3.0, 1.0])
-    assert order_hits(rows([0, 1], [0, 2], [0, 3], [1, 2], [0, 4]), scores, 2, 2).tolist() == [
-        *(1.0, 1.0, 1.0),
-        *(0.0, 0.0),
-    ]
+    # Features 1 to 3 tie for the second place: no two features are the best two.
+    assert order_hits(rows([0, 1], [0, 2], [1, 2], [0, 4]), scores, 2, 2).tolist() == [0.0] * 4
     # Within the best 4 are all that score 3 or more, and the best 1 is only feature 0.
     assert order_hits(rows([1, 3], [0, 3], [0, 4]), scores, 0, 4).tolist() == [1.0, 1.0, 0.0]
     assert order_hits(rows([1, 3], [0, 3], [0, 4]), scores, 1, 5).tolist() == [0.0, 1.0, 1.0]
-    assert top_great_good(rows([3, 4]), np.zeros(5)) == (1.0, 1.0, 1.0)
+    # All three of the tie, and the one before it.
+    assert order_hits(rows([0, 1, 2, 3], [0, 1, 2, 4]), scores, 2, 4).tolist() == [1.0, 0.0]
+    for k in range(1, 5):
+        assert top_great_good(rows(list(range(k))), np.zeros(5))[0] == 0.0
+    assert top_great_good(rows([3, 4]), np.zeros(5)) == (0.0, 0.0, 0.0)
+
+
+def test_trials_whose_last_place_is_tied_are_counted() -> None:
+    assert [tied_share(np.array([3, 1, 3, 2]), k) for k in (1, 2, 3, 4)] == [1.0, 0.0, 0.0, 0.0]
+    votes = np.array([[3, 1, 1], [0, 2, 1], [0, 0, 0], [4, 4, 0]])
+    assert [tied_share(votes, k) for k in (1, 2, 3)] == [0.5, 0.5, 0.0]
+    assert tied_share(np.zeros(5), 5) == 0.0
 
 
 def test_each_trial_may_have_scores_of_its_own() -> None:
@@ -132,10 +142,34 @@ def test_a_selection_of_all_features_is_top_and_needs_no_more_features_than_ther
     assert top_great_good(rows(list(range(12))), falling(12)) == (1.0, 1.0, 1.0)
 
 
-def hit_in_the_best_order(pick: list[int], scores: list[int], must: int, within: int) -> float:
-    """Return 1 for a hit by the definition, in the order of equal scores that suits the pick."""
-    order = sorted(range(len(scores)), key=lambda j: (-scores[j], j not in pick))
-    return float(set(order[:must]) <= set(pick) <= set(order[:within]))
+def hit_in_every_order(pick: list[int], scores: list[int], must: int, within: int) -> float:
+    """Return 1 for a hit by the definition in all orders of features that their scores allow."""
+    orders = (
+        order
+        for order in itertools.permutations(range(len(scores)))
+        if all(scores[a] >= scores[b] for a, b in itertools.pairwise(order))
+    )
+    return float(all(set(order[:must]) <= set(pick) <= set(order[:within]) for order in orders))
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 9])
+def test_hits_are_those_of_the_definition_in_every_order_of_equal_scores(most: int) -> None:
+    rng = np.random.default_rng(most)
+    seen = set()
+    for _ in range(60):
+        d = int(rng.integers(1, 7))
+        k = int(rng.integers(1, d + 1))
+        scores = rng.integers(0, most + 1, d)
+        must, within = int(rng.integers(0, k + 1)), int(rng.integers(k, d + 3))
+        picks = np.array(list(itertools.combinations(range(d), k)))
+        found = order_hits(picks, scores, must, within).tolist()
+        assert found == [
+            hit_in_every_order(pick, scores.tolist(), must, within) for pick in picks.tolist()
+        ]
+        seen.update(found)
+        top = order_hits(picks, scores, k, k)
+        assert tied_share(scores, k) == 1.0 - top.sum()
+    assert seen == {0.0, 1.0}
 
 
 @given(selections(), st.data())
@@ -145,23 +179,11 @@ def test_hits_among_different_scores_are_those_of_the_definition(
     k, d = picks.shape[1], int(picks.max()) + 2
     scores = data.draw(st.permutations(range(d)))
     must, within = data.draw(st.integers(0, k)), data.draw(st.integers(k, 2 * k))
-    expected = [hit_in_the_best_order(pick, scores, must, within) for pick in picks.tolist()]
+    order = sorted(range(d), key=lambda j: -scores[j])
+    expected = [
+        float(set(order[:must]) <= set(pick) <= set(order[:within])) for pick in picks.tolist()
+    ]
     assert order_hits(picks, np.array(scores), must, within).tolist() == expected
-
-
-@given(selections(), st.data())
-def test_hits_among_equal_scores_are_those_of_the_order_that_suits_best(
-    picks: IntArray, data: st.DataObject
-) -> None:
-    k, d = picks.shape[1], int(picks.max()) + 2
-    scores = data.draw(st.lists(st.integers(0, 3), min_size=d, max_size=d))
-    top = [hit_in_the_best_order(pick, scores, k, k) for pick in picks.tolist()]
-    assert order_hits(picks, np.array(scores), k, k).tolist() == top
-    must, within = data.draw(st.integers(0, k)), data.draw(st.integers(k, 2 * k))
-    for pick, hit in zip(
-        picks.tolist(), order_hits(picks, np.array(scores), must, within), strict=True
-    ):
-        assert hit == hit_in_the_best_order(pick, scores, must, within)
 
 
 @given(selections())
