@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dpsel.core.errors import DpselError, InputError
-from dpsel.io.streams import store_reason
+from dpsel.io.streams import device_reason, store_reason
 
 
 @contextmanager
@@ -20,7 +20,7 @@ def reading(label: str, kind: str) -> Iterator[None]:
     except BaseException as error:
         if not isinstance(error, _what_readers_raise()):
             raise
-        why = store_reason(error)
+        why = store_reason(error) or device_reason(error)
         if why is not None:
             raise InputError(f"{label}: cannot be read: {why}") from None
         raise InputError(

@@ -67,12 +67,12 @@ class Source:
         if not self.is_file:
             return bytes(self._raw().peek(_MAGIC_BYTES)[:_MAGIC_BYTES])
         with self._raw() as file:
-            return bytes(file.read(_MAGIC_BYTES))
+            return self._first_of(file)
 
     def open_stream(self) -> "ByteStream":
         """Open it for reading once from start to end, decompressed."""
         raw = self._raw()
-        first = _peek(raw)
+        first = self._first_of(raw)
         compression = compression_of(first)
         content: Any = Prefixed(first, raw)
         if compression is not None:
@@ -106,6 +106,16 @@ class Source:
         if self.path is None:
             return identity_of_stdin()
         return identity_of(self.path) if self.is_file else None
+
+    def _first_of(self, raw: Any) -> bytes:
+        """Take the first few bytes off a reader, however slowly they come."""
+        first = b""
+        try:
+            while len(first) < _MAGIC_BYTES and (more := raw.read(_MAGIC_BYTES - len(first))):
+                first += more
+        except OSError as error:
+            raise InputError(f"{self.label}: cannot be read: {reason(error)}") from None
+        return first
 
     def _raw(self) -> Any:
         """Return a reader of the bytes: a new one of a file, the one there is of a pipe."""
@@ -191,14 +201,6 @@ def _stdin() -> Any:
     if sys.stdin is None:
         raise InputError("stdin: is closed")
     return sys.stdin.buffer
-
-
-def _peek(raw: Any) -> bytes:
-    """Take the first few bytes off a file, however slowly they come."""
-    first = b""
-    while len(first) < _MAGIC_BYTES and (more := raw.read(_MAGIC_BYTES - len(first))):
-        first += more
-    return first
 
 
 def find_sources(table: str | Path) -> list[Source]:

@@ -1,5 +1,6 @@
 """Streams of bytes, standard output and error, and the system's words for what went wrong."""
 
+import errno
 import os
 import re
 import sys
@@ -37,9 +38,29 @@ def reason(error: OSError) -> str:
     """Return the system's words for an error, without the path."""
     if error.strerror:
         return error.strerror.lower()
-    # Polars and pyarrow put the number into a text of their own.
-    number = re.search(r"(?:os error|errno) (\d+)", str(error))
-    return os.strerror(int(number[1])).lower() if number else "unknown reason"
+    number = _number(error)
+    return "unknown reason" if number is None else os.strerror(number).lower()
+
+
+# A damaged file makes readers ask for places that it does not have.
+_OF_DAMAGE = (errno.EINVAL, errno.EOVERFLOW, errno.EFBIG)
+
+
+def device_reason(error: BaseException) -> str | None:
+    """Return why the system did not give a file's bytes; None if it gave them, whatever they are.
+
+    In the words for the number of the error: a library's own may quote anything.
+    """
+    number = _number(error) if isinstance(error, OSError) else None
+    return None if number is None or number in _OF_DAMAGE else os.strerror(number).lower()
+
+
+def _number(error: OSError) -> int | None:
+    """Return the system's number for an error, which polars puts into a text of its own."""
+    if error.errno is not None:
+        return error.errno
+    found = re.search(r"[(\[](?:os error|errno) (\d{1,4})[)\]]", str(error))
+    return None if found is None else int(found[1])
 
 
 class Prefixed:

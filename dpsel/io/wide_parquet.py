@@ -44,8 +44,11 @@ def open_wide_parquet(source: Source) -> "WideParquetTable | None":
     """Return a table if the file is a wide one, by its footer; None if it is not."""
     if source.path is None or not source.is_file:
         return None
-    state = _state(source.path)
-    scan = _begun.pop(state) if state in _begun else _scan(source.path)
+    try:
+        state = _state(source.path)
+        scan = _begun.pop(state) if state in _begun else _scan(source.path)
+    except OSError:
+        return None  # The other reader says what is wrong.
     if scan is None:
         return None
     from dpsel.io.wide_parquet_table import WideParquetTable

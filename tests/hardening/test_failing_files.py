@@ -1,0 +1,75 @@
+"""Files that the system does not give, or gives under odd names: neither is a damaged file."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.conftest import ROOT, Dpsel
+from tests.tables import WRITERS, numbers
+
+ASK = ("--target", "y", "--k", "1", "--epsilon", "1", "--format", "names")
+MEMORY = "/proc/self/mem"
+FILES = ["t.csv", "t.csv.gz", "t.parquet", "wide.parquet", "t.arrows"]
+BYTES_OF_A_NAME = 40
+
+
+def wide() -> pl.DataFrame:
+    """Return a table with so long a footer that the other reader takes it."""
+    width = 20_000
+    names = [f"x{place:0{BYTES_OF_A_NAME}}" for place in range(width)]
+    return pl.DataFrame({name: [0.5, -0.5] for name in names} | {"y": [1.0, -1.0]})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with sound tables, larger than the first bytes that are looked at."""
+    made = tmp_path_factory.mktemp("sound")
+    for name in FILES:
+        if name == "wide.parquet":
+            wide().write_parquet(made / name)
+        else:
+            WRITERS[name](numbers(2000, 20), made / name)
+    return made
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+@pytest.mark.parametrize("error", ["EIO", "ESTALE"])
+@pytest.mark.parametrize("first", [2, 4])
+@pytest.mark.parametrize("name", FILES)
+def test_a_device_that_fails_is_no_damaged_file(
+    folder: Path, name: str, first: int, error: str
+) -> None:
+    """From some call on; without the first, which some readers do not need."""
+    inject = f"inject=read,pread64,readv,preadv:error={error}:when={first}+"
+    under = ["strace", "-f", "-qq", "-o", "/dev/null", "-P", str(folder / name), "-e", inject]
+    run = [sys.executable, "-m", "dpsel", "select", str(folder / name), *ASK]
+    done = subprocess.run([*under, *run], capture_output=True, cwd=ROOT, timeout=120)
+    words = {"EIO": "input/output error", "ESTALE": "stale file handle"}[error]
+    assert done.stderr.decode() == f"error: {name}: cannot be read: {words}\n"
+    assert (done.returncode, done.stdout) == (3, b"")
+
+
+@pytest.mark.skipif(not Path(MEMORY).exists(), reason="needs /proc")
+@pytest.mark.parametrize("kind", [None, "csv", "tsv", "parquet", "arrow"])
+@pytest.mark.parametrize("command", ["select", "preprocess"])
+def test_a_file_that_cannot_be_read_is_said_to_be_one(
+    command: str, kind: str | None, tmp_path: Path, dpsel: Dpsel
+) -> None:
+    """The memory of a process is a file of no size, and nothing is at its start."""
+    output = tmp_path / "out.parquet"
+    arguments: list[object] = [MEMORY, *ASK] if command == "select" else [MEMORY, output]
+    if command == "preprocess":
+        arguments += ["--target", "y", "--scale", "max-abs"]
+    if kind is not None:
+        arguments += ["--input-format", kind]
+    result = dpsel(command, *arguments)
+    assert (result.code, result.out) == (3, "")
+    if kind != "parquet":
+        assert result.err == "error: mem: cannot be read: input/output error\n"
+    assert result.err.startswith("error: mem: ")
+    assert list(tmp_path.iterdir()) == []
