@@ -84,18 +84,20 @@ class Source:
         return ByteStream(raw, content, self.size())
 
     def open_random(self) -> Any:
-        """Open it for reading anywhere: a path, a buffer over a copy of a pipe, or what opens it.
+        """Open it for reading anywhere: a path, a buffer over its bytes, or what opens it.
 
-        The copy is a file without a name: it is gone when the process is, however that ends.
+        A pipe is copied to a file without a name: it is gone when the process is, however that
+        ends.
         """
-        if self.path is not None and self.is_file:
+        if self.path is not None and self.is_file and named_in_utf8(self.path):
             return str(self.path)
         import pyarrow as pa
 
-        with _spooled(self.label, self._raw()) as spool:
-            if spool.tell() == 0:
+        raw = self._raw()
+        with raw if self.is_file else _spooled(self.label, raw) as file:
+            if file.seek(0, os.SEEK_END) == 0:
                 return pa.py_buffer(b"")
-            return pa.py_buffer(mmap.mmap(spool.fileno(), 0, access=mmap.ACCESS_READ))
+            return pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
     def kept(self) -> "Source":
         """Return a source that can be read again and again: itself, or a copy of a pipe."""
@@ -288,6 +290,14 @@ def _parquet_files(folder: Path) -> list[Path]:
 def is_table_file(name: str) -> bool:
     """Return whether a file in a folder belongs to the table, by its name."""
     return name.lower().endswith((".parquet", ".pq")) and not name.startswith((".", "_"))
+
+
+def named_in_utf8(path: Path) -> bool:
+    """Return whether polars and pyarrow find a file by its name: they take all for UTF-8.
+
+    Names are bytes, and the locale says how these become text: in C, only ASCII as itself.
+    """
+    return os.fsencode(path) == str(path).encode("utf-8", "replace")
 
 
 def _readable(path: Path, keys: Keys = ()) -> Source:

@@ -11,7 +11,7 @@ from dpsel.core.errors import InputError
 from dpsel.io.columns import PANDAS
 from dpsel.io.parquet_footer import footer_shape
 from dpsel.io.provenance import KEY
-from dpsel.io.sources import Source
+from dpsel.io.sources import Source, named_in_utf8
 
 if TYPE_CHECKING:
     from dpsel.io.wide_parquet_table import WideParquetTable
@@ -68,6 +68,8 @@ def _state(path: Path) -> State:
 
 def _scan(path: Path, *, rows_too: bool = False) -> "WideScan | None":
     """Begin to read a file if it is a wide one."""
+    if not named_in_utf8(path):
+        return None
     footer = _footer(path)
     shape = None if footer is None else footer_shape(footer)
     if footer is None or shape is None or shape.deepest > _DEEPEST or shape.rows > _FEW_ROWS:

@@ -1,5 +1,7 @@
 """Files that the system does not give, or gives under odd names: neither is a damaged file."""
 
+import itertools
+import os
 import shutil
 import subprocess
 import sys
@@ -8,18 +10,20 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from dpsel.io.sources import Source
+from dpsel.io.wide_parquet import open_wide_parquet
 from tests.cli.conftest import ROOT, Dpsel
 from tests.tables import WRITERS, numbers
 
 ASK = ("--target", "y", "--k", "1", "--epsilon", "1", "--format", "names")
 MEMORY = "/proc/self/mem"
-FILES = ["t.csv", "t.csv.gz", "t.parquet", "wide.parquet", "t.arrows"]
-BYTES_OF_A_NAME = 40
+FILES = ["t.csv", "t.csv.gz", "t.parquet", "wide.parquet", "t.arrow", "t.arrows"]
+BYTES_OF_A_NAME = 600
 
 
 def wide() -> pl.DataFrame:
     """Return a table with so long a footer that the other reader takes it."""
-    width = 20_000
+    width = 2000
     names = [f"x{place:0{BYTES_OF_A_NAME}}" for place in range(width)]
     return pl.DataFrame({name: [0.5, -0.5] for name in names} | {"y": [1.0, -1.0]})
 
@@ -31,6 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in FILES:
         if name == "wide.parquet":
             wide().write_parquet(made / name)
+            assert open_wide_parquet(Source(made / name)) is not None
         else:
             WRITERS[name](numbers(2000, 20), made / name)
     return made
@@ -40,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 @pytest.mark.parametrize("error", ["EIO", "ESTALE"])
 @pytest.mark.parametrize("first", [2, 4])
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", [name for name in FILES if name != "t.arrow"])
 def test_a_device_that_fails_is_no_damaged_file(
     folder: Path, name: str, first: int, error: str
 ) -> None:
@@ -73,3 +78,42 @@ def test_a_file_that_cannot_be_read_is_said_to_be_one(
         assert result.err == "error: mem: cannot be read: input/output error\n"
     assert result.err.startswith("error: mem: ")
     assert list(tmp_path.iterdir()) == []
+
+
+def named(folder: Path, table: str, name: bytes, to: Path) -> str:
+    """Copy a table to a name in bytes, and return what the system's calls take for it."""
+    place = os.fsencode(to) + b"/" + name + os.fsencode(table[table.index(".") :])
+    shutil.copyfile(folder / table, place)
+    return os.fsdecode(place)
+
+
+NAMES = [b"caf\xe9", "café".encode()]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=["latin-1", "utf-8"])
+@pytest.mark.parametrize("table", FILES)
+def test_a_file_may_have_any_name(
+    table: str, name: bytes, folder: Path, tmp_path: Path, dpsel: Dpsel
+) -> None:
+    result = dpsel("select", named(folder, table, name, tmp_path), *ASK, "--quiet")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith("x")
+
+
+def test_a_file_may_have_any_name_where_only_ascii_is_text(folder: Path, tmp_path: Path) -> None:
+    places = []
+    for number, (table, name) in enumerate(itertools.product(FILES, NAMES)):
+        (tmp_path / str(number)).mkdir()
+        places.append(os.fsencode(named(folder, table, name, tmp_path / str(number))))
+    code = (
+        "import os, sys; from dpsel.cli.app import run; assert os.fsdecode(b'\\xc3') == '\\udcc3'; "
+    )
+    code += f"print([run(['select', os.fsdecode(x), *{ASK!r}, '--quiet']) for x in {places!r}])"
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONPATH": str(ROOT)}
+    environment |= {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, capture_output=True, env=environment, timeout=120)
+    assert done.stderr == b""
+    *selected, codes = done.stdout.decode().splitlines()
+    assert codes == str([0] * len(places))
+    assert len(selected) == len(places)
