@@ -5,6 +5,7 @@
 """
 
 import errno
+import time
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -68,6 +69,7 @@ def run(arguments: Sequence[str]) -> int:
     if not debug:
         warnings.simplefilter("ignore")
     try:
+        _check_clock()
         # The options before a command take no values.
         asked = next((argument for argument in arguments if not argument.startswith("-")), None)
         command = _command_line(asked if asked in COMMANDS else None)
@@ -93,6 +95,16 @@ def run(arguments: Sequence[str]) -> int:
     if code == INTERRUPTED:
         say("error", "interrupted; nothing was released")
     return code if isinstance(code, int) else 0
+
+
+def _check_clock() -> None:
+    """Refuse a clock with which Python cannot work: half of its own modules ask for the time."""
+    try:
+        time.time()
+    except OverflowError:
+        raise UsageError(
+            "the clock of this machine is not between the years 1678 and 2261; set it right"
+        ) from None
 
 
 def _help_hint(arguments: Sequence[str]) -> str:
