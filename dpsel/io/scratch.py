@@ -3,6 +3,7 @@
 import os
 import tempfile
 import weakref
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +19,21 @@ _LEAST_AT_ONCE = 1 << 17
 _CELL = 8
 
 
+def unnamed_file(*, buffering: int = -1) -> Any:
+    """Return a new file without a name in $TMPDIR, and nowhere else if that is set.
+
+    Python would pass over a folder that it cannot write to, and rows would be on another disk than
+    the user wants them on.
+    """
+    return tempfile.TemporaryFile(buffering=buffering, dir=os.environ.get("TMPDIR") or None)
+
+
 class _ScratchFile:
     """A file that only grows, readable by nobody else: it has no name, and the mode 0600."""
 
     def __init__(self) -> None:
         try:
-            with tempfile.TemporaryFile(buffering=0) as file:
+            with unnamed_file(buffering=0) as file:
                 self._descriptor = os.dup(file.fileno())
         except OSError as error:
             raise _failure(error) from None

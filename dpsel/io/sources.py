@@ -6,8 +6,7 @@ import os
 import shutil
 import stat
 import sys
-import tempfile
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -154,16 +153,20 @@ class _KeptSource(Source):
 
 def _spooled(label: str, raw: Any) -> Any:
     """Return a file without a name that holds all the bytes of a pipe."""
-    spool = tempfile.TemporaryFile()  # noqa: SIM115
-    try:
-        shutil.copyfileobj(raw, spool, 1 << 20)
-        spool.flush()
-    except OSError as error:
-        spool.close()
-        raise InputError(
-            f"{label}: cannot be copied to a temporary file: {reason(error)}"
-        ) from None
-    return spool
+    from dpsel.io.scratch import unnamed_file
+
+    with ExitStack() as opened:
+        try:
+            spool = opened.enter_context(unnamed_file())
+            shutil.copyfileobj(raw, spool, 1 << 20)
+            spool.flush()
+        except OSError as error:
+            raise InputError(
+                f"{label}: cannot be copied to a temporary file: {reason(error)}; "
+                "set TMPDIR to a folder with more room"
+            ) from None
+        opened.pop_all()
+        return spool
 
 
 class ByteStream:

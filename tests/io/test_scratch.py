@@ -1,5 +1,6 @@
 """Temporary files for rows that do not fit in memory: when, where, and what is in them."""
 
+import io
 import os
 import stat
 import subprocess
@@ -18,6 +19,7 @@ from dpsel.io.columns import Wanted, choose_columns
 from dpsel.io.memory import memory_for_tables, parsed_size
 from dpsel.io.pieces import RowReader
 from dpsel.io.scratch import ScratchKeeper
+from dpsel.io.sources import _spooled
 from dpsel.io.tables import open_table
 from dpsel.io.targets import TargetCoding
 from tests.cli.conftest import ROOT
@@ -86,7 +88,7 @@ def open_files() -> dict[str, os.stat_result]:
 def test_the_file_has_no_name_and_is_gone_with_the_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     before = set(open_files())
     keeper = ScratchKeeper(None)
     tile = keeper.keep(np.full((1000, 3), 0.1))
@@ -139,12 +141,18 @@ def test_a_mapped_table_lies_behind_what_was_kept() -> None:
     assert later.columns(2, 3).tolist() == [[0.3]] * 7
 
 
-def test_a_folder_that_cannot_be_written_is_named_in_plain_words(
+def test_no_other_folder_is_used_than_the_one_that_the_user_wants(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
-    with pytest.raises(InputError, match=r"cannot be written: no such file .*; set TMPDIR"):
-        ScratchKeeper(None)
+    (tmp_path / "t.parquet").touch()
+    for wanted in ("missing", "t.parquet"):
+        monkeypatch.setenv("TMPDIR", str(tmp_path / wanted))
+        with pytest.raises(InputError, match=r"cannot be written: no.*; set TMPDIR"):
+            ScratchKeeper(None)
+        with pytest.raises(InputError, match=r"copied to a temporary file: no.*; set TMPDIR"):
+            _spooled("stdin", io.BytesIO(b"x,y"))
+    monkeypatch.setenv("TMPDIR", "")
+    ScratchKeeper(None)
 
 
 @pytest.mark.parametrize("kind", ["many columns", "wide"])
