@@ -125,12 +125,14 @@ def _run(
     from dpsel.io.output import Output
     from dpsel.io.places import public_place
     from dpsel.io.results import frequencies_frame, results_bytes, results_frame
-    from dpsel.io.sources import input_files
+    from dpsel.io.sources import input_files, refuse_part
     from dpsel.sweep import run_sweep
 
     inputs = [path for table in tables for path in input_files(table)]
     places = [place for place in (output, report) if place is not None]
     for place in places:
+        for table in tables:
+            refuse_part(table, place)
         # Said before the sweep, not after it. Nothing is left behind if it is killed.
         with Output(place, force=force, inputs=inputs):
             pass

@@ -101,10 +101,11 @@ def _run(
     """Read, scale, write, and tell the holder."""
     from dpsel.io.output import STDOUT, Output, is_plain
     from dpsel.io.provenance import sidecar, sidecar_text
-    from dpsel.io.sources import input_files
+    from dpsel.io.sources import input_files, refuse_part
     from dpsel.io.writers import open_writer
     from dpsel.preprocessing import prepare, write_prepared
 
+    refuse_part(raw.place, output)
     inputs = [*input_files(raw.place), *(Path(name) for name in others if name is not None)]
     beside = None
     with ExitStack() as opened:

@@ -27,12 +27,13 @@ def release(
     """Charge, run, store and write, in this order; notes go to the holder before the record."""
     from dpsel.io.output import Output
     from dpsel.io.records import record_text
-    from dpsel.io.sources import input_files
+    from dpsel.io.sources import input_files, refuse_part
     from dpsel.spending import carry_out, open_purse
 
     purse = open_purse(order, reporter, ledger=ledger, ledger_file=ledger_file, run_id=run_id)
     if purse is not None and purse.file.is_at(output):
         raise OutputError(f"{output}: is the ledger itself; name another file")
+    refuse_part(table, output)
     inputs = []
     # A run id that has its release needs no table; if it is needed, it is missed later.
     with suppress(InputError):

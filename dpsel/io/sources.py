@@ -7,10 +7,11 @@ import shutil
 import stat
 import sys
 from contextlib import ExitStack, suppress
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from dpsel.core.errors import InputError
+from dpsel.core.errors import InputError, OutputError
 from dpsel.io.formats import InputFormat, compression_of, format_of
 from dpsel.io.hive import Keys, check_keys, folder_keys, is_hidden
 from dpsel.io.identity import (
@@ -244,6 +245,36 @@ def input_files(table: str | Path) -> list[Path]:
     if has_scheme(str(table)) and not isinstance(parse_place(str(table)), str):
         return []
     return [source.path for source in find_sources(table) if source.path is not None]
+
+
+def refuse_part(table: str | Path, output: str) -> None:
+    """Refuse to write a file that would be one of the table's the next time it is read.
+
+    Raises:
+        OutputError: If a folder or a pattern stands for the table, and for the output as well.
+    """
+    place = parse_place(str(table)) if has_scheme(str(table)) else str(table)
+    if not isinstance(place, str) or not place or not output or STDIN in (place, output):
+        return
+    if os.path.isdir(place):
+        path, folder = Path(os.path.realpath(output)), os.path.realpath(place)
+        folders = path.relative_to(folder).parts[:-1] if path.is_relative_to(folder) else None
+        own = folders is not None and not any(map(is_hidden, folders)) and is_table_file(path.name)
+    else:
+        pattern = Path(os.path.abspath(place)).parts
+        own = glob.has_magic(place) and _matches(Path(os.path.abspath(output)).parts, pattern)
+    if own and not os.path.exists(output):
+        raise OutputError(f"{output}: would be a file of the table; name one elsewhere")
+
+
+def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
+    """Return whether the parts of a path are those that a glob pattern stands for."""
+    if not pattern:
+        return not parts
+    if pattern[0] == "**" and _matches(parts, pattern[1:]):
+        return True
+    further = pattern if pattern[0] == "**" else pattern[1:]
+    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], further)
 
 
 def common_format(sources: list[Source], wanted: InputFormat | None) -> InputFormat:

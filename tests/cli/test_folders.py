@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.cli.conftest import Dpsel
+from tests.cli.conftest import Dpsel, Result
 from tests.io.test_hive import BOUNDS, write_folder
 
 COMMANDS = {
@@ -54,3 +54,72 @@ def test_a_folder_is_preprocessed_with_its_columns(
         written.append(pl.read_parquet(output).sort(pl.all()))
     assert written[0].equals(written[1])
     assert "year" in written[0].columns
+
+
+WRITING = {
+    "select": ["--output"],
+    "baseline": ["--method", "sis", "--output"],
+    "evaluate": ["--epsilon", "1", "--trials", "2", "--output"],
+    "preprocess": ["--scale", "max-abs"],
+}
+
+
+def write_into(command: str, table: str, output: str, dpsel: Dpsel) -> Result:
+    """Let a command read a table of numbers, and write to a place."""
+    more = {"select": ["--k", 1, "--epsilon", 1], "preprocess": []}.get(command, ["--k", 1])
+    if command == "preprocess":
+        return dpsel(command, table, output, "--target", "y", *WRITING[command])
+    return dpsel(command, table, "--target", "y", *more, *WRITING[command], output)
+
+
+@pytest.mark.parametrize("command", list(WRITING))
+@pytest.mark.parametrize(
+    ("table", "output"),
+    [
+        ("parts", "parts/new.parquet"),
+        ("parts", "parts/b/../deep/new.parquet"),
+        ("elsewhere", "parts/new.parquet"),
+        ("parts", "elsewhere/new.parquet"),
+        ("parts/*.parquet", "parts/new.parquet"),
+        ("./parts/**/*.parquet", "parts/deep/new.parquet"),
+    ],
+)
+def test_nothing_is_written_that_would_be_part_of_the_table(
+    command: str, table: str, output: str, parts: Path, dpsel: Dpsel
+) -> None:
+    before = sorted(parts.rglob("*"))
+    result = write_into(command, table, output, dpsel)
+    assert (result.code, result.out) == (5, "")
+    assert result.err == f"error: {output}: would be a file of the table; name one elsewhere\n"
+    assert sorted(parts.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("table", "output"),
+    [
+        ("parts", "new.parquet"),
+        ("parts", "parts/_old/new.parquet"),
+        ("parts/a.parquet", "parts/new.parquet"),
+        ("parts/*.parquet", "parts/deep/new.parquet"),
+        ("parts/[a].parquet", "parts/b.parquet"),
+    ],
+)
+def test_what_is_beside_the_table_can_be_written(
+    table: str, output: str, parts: Path, dpsel: Dpsel
+) -> None:
+    result = write_into("preprocess", table, output, dpsel)
+    assert result.code == 0, result.err
+    assert Path(output).exists()
+
+
+@pytest.fixture
+def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of numbers, with folders in it, and another name for it."""
+    monkeypatch.chdir(tmp_path)
+    for folder in ("deep", "b", "_old"):
+        (tmp_path / "parts" / folder).mkdir(parents=True)
+    (tmp_path / "elsewhere").symlink_to("parts")
+    frame = pl.DataFrame({"x": [1.0, 0.0], "z": [0.5, 0.5], "y": [1.0, -1.0]})
+    frame.write_parquet("parts/a.parquet")
+    frame.write_parquet("parts/deep/a.parquet")
+    return tmp_path / "parts"
