@@ -72,8 +72,8 @@ def cost_of(guarantee: Guarantee) -> Budget:
     """Return what a release with this guarantee costs: the numbers that its record states.
 
     A record writes a float as the shortest decimal that stands for it, and that is what is charged:
-    ten times 0.1 is 1. The float itself may be larger by one part in 2^53, which is less than what
-    the mechanisms keep back of epsilon for rounding.
+    ten times 0.1 is 1. The float itself may be larger by one part in 2^53; the mechanisms keep back
+    more than that, of epsilon and of delta: see `effective_epsilon`.
     """
     cost = Budget(
         amount_of(guarantee.epsilon, "epsilon"),

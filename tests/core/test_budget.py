@@ -1,8 +1,10 @@
 """Amounts of privacy add up exactly."""
 
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +21,13 @@ from dpsel.core.budget import (
     parse_amount,
 )
 from dpsel.core.errors import UsageError
+from dpsel.core.mechanisms import joint, lipschitz, oneshot_laplace, peeling, permute_and_flip
+from dpsel.core.mechanisms.lipschitz import float_slack
+from dpsel.core.mechanisms.noisy import rounding_cost, single_limit
+from dpsel.core.mechanisms.registry import MECHANISMS
 from dpsel.core.privacy import Guarantee, Neighbors, Scope
+from dpsel.core.randomness import make_randomness
+from dpsel.core.scores.base import Scores
 
 SCOPE = Scope(end_to_end=True, why="")
 
@@ -147,3 +155,73 @@ def test_a_written_amount_reads_the_same(text: str) -> None:
 def test_the_longest_amounts_read_the_same(text: str) -> None:
     amount = parse_amount(text, "e")
     assert parse_amount(amount_text(amount), "e", 2 * MOST_SIGNS) == amount == Decimal(text)
+
+
+FIVE = Scores(np.array([4.0, 1.0, 3.0, 0.0, 2.0]), 1.0)
+# The k at which nothing is rounded on the way from epsilon to a weight, what to multiply a weight
+# with to get epsilon again, and what rounding costs.
+ASKED: dict[str, tuple[int, float, float]] = {
+    "peeling": (1, 2.0, rounding_cost(1, single_limit(5))),
+    "permute-and-flip": (1, 2.0, rounding_cost(1, single_limit(5))),
+    "oneshot-laplace": (1, 2.0, rounding_cost(1, single_limit(5))),
+    "joint": (2, 4.0, rounding_cost(66, 2 * math.log(5) + 128)),
+    "canonical-lipschitz": (2, 1.0, float_slack(5, 2)),
+    "margin-lipschitz": (2, 1.0, float_slack(5, 2)),
+}
+
+
+def recorded(real: Callable[..., Any], place: int, found: list[float]) -> Callable[..., Any]:
+    """Do the real thing, and remember one of its arguments."""
+
+    def called(*arguments: Any) -> Any:
+        found.append(arguments[place])
+        return real(*arguments)
+
+    return called
+
+
+def decimals_below(sizes: range, count: int) -> list[float]:
+    """Floats that are larger than the shortest decimals which stand for them."""
+    rng = np.random.default_rng(7)
+    drawn = [float(rng.uniform(1, 10) * 10.0**size) for size in sizes for _ in range(count)]
+    return [number for number in drawn if Fraction(Decimal(repr(number))) < Fraction(number)]
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_no_mechanism_spends_more_epsilon_than_the_decimal_that_is_charged(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights: list[float] = []
+    for module in (joint, oneshot_laplace, peeling, permute_and_flip):
+        record = recorded(module.weighted_scores, 2, weights)
+        monkeypatch.setattr(module, "weighted_scores", record)
+    losses = recorded(lipschitz.LipschitzLosses, 3, weights)
+    monkeypatch.setattr(lipschitz, "LipschitzLosses", losses)
+    k, times, cost = ASKED[name]
+    asked = decimals_below(range(-3, 90, 3), 8)
+    for epsilon in asked:
+        MECHANISMS[name].draw(FIVE, k, epsilon, make_randomness(1))
+        spent = Fraction(weights.pop()) * Fraction(times) + Fraction(cost)
+        assert spent <= Fraction(cost_of(guarantee(epsilon)).epsilon)
+        assert spent >= Fraction(epsilon) * (1 - Fraction(1, 10**13))
+    assert len(asked) > 60
+
+
+@pytest.mark.parametrize(
+    ("module", "asks"), [(peeling, "round_epsilon"), (oneshot_laplace, "noise_scale")]
+)
+def test_no_mechanism_spends_more_delta_than_the_decimal_that_is_charged(
+    module: Any, asks: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deltas: list[float] = []
+    monkeypatch.setattr(module, asks, recorded(getattr(module, asks), 2, deltas))
+    # Rounding multiplies delta by exp(2 k eta), where 4 k eta is what it costs of epsilon.
+    grown = Fraction(math.exp(0.5 * rounding_cost(3, single_limit(5))))
+    name = "peeling" if module is peeling else "oneshot-laplace"
+    asked = decimals_below(range(-90, -2, 3), 8)
+    for delta in asked:
+        MECHANISMS[name].draw(FIVE, 3, 0.1, make_randomness(1), delta=delta)
+        spent = Fraction(deltas.pop()) * grown
+        assert spent <= Fraction(cost_of(guarantee(0.1, delta)).delta)
+        assert spent >= Fraction(delta) * (1 - Fraction(1, 10**13))
+    assert len(asked) > 60

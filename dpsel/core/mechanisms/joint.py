@@ -19,7 +19,7 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.checks import check_epsilon, check_k
-from dpsel.core.mechanisms.noisy import rounding_cost, weighted_scores
+from dpsel.core.mechanisms.noisy import effective_epsilon, rounding_cost, weighted_scores
 from dpsel.core.mechanisms.ranking import Ranking
 from dpsel.core.randomness import Randomness, exponentials, integers_below
 from dpsel.core.scores.base import Scores
@@ -50,7 +50,7 @@ def joint(scores: Scores, k: int, epsilon: float, rng: Randomness, *, draws: int
         return np.tile(np.arange(d), (draws, 1))
     # Up to here times count: a larger miss is as good as any other, with a chance below exp(-128).
     limit = k * math.log(d) + 128.0
-    effective = max(0.0, epsilon - rounding_cost(k + 64, limit))
+    effective = effective_epsilon(epsilon, rounding_cost(k + 64, limit))
     misses = _Misses(weighted_scores(scores, k, 0.25 * effective, limit), k, limit)
     rows = [misses.ranking.indices(misses._sequence(misses._draw(rng), rng)) for _ in range(draws)]
     return np.sort(np.stack(rows), axis=1)

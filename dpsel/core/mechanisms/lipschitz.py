@@ -10,6 +10,7 @@ from dpsel.core.mechanisms.direct import direct_classes
 from dpsel.core.mechanisms.lazy import lazy_classes
 from dpsel.core.mechanisms.losses import LipschitzLosses, log_subsets
 from dpsel.core.mechanisms.members import uniform_members
+from dpsel.core.mechanisms.noisy import effective_epsilon
 from dpsel.core.mechanisms.ranking import Ranking
 from dpsel.core.mechanisms.sampler import Sampler
 from dpsel.core.randomness import Randomness
@@ -52,7 +53,7 @@ def lipschitz_top_k(
     if k == d:
         return np.tile(np.arange(d), (draws, 1))
     ranking = Ranking(scores.values)
-    effective = max(0.0, epsilon - float_slack(d, k))
+    effective = effective_epsilon(epsilon, float_slack(d, k))
     losses = LipschitzLosses(ranking, k, gamma, effective / scores.sensitivity, margin)
     h, t = CLASSES[sampler](losses, draws, rng)
     ranks = uniform_members(h, t, k, rng)

@@ -43,6 +43,25 @@ def rounding_cost(comparisons: int, limit: float) -> float:
     return 4.0 * comparisons * 16 * 2.0**-52 * (limit + 1024.0)
 
 
+def effective_epsilon(epsilon: float, cost: float) -> float:
+    """Return the epsilon that a mechanism runs with, so that `cost` is paid and epsilon is kept.
+
+    A ledger charges the shortest decimal that stands for epsilon, which may be smaller by one part
+    in 2^53, and the weight of a score is computed from epsilon with a few roundings: 2^-48 of it
+    pays for both, however large it is.
+    """
+    return max(0.0, epsilon * (1.0 - 2.0**-48) - cost)
+
+
+def effective_delta(delta: float, cost: float) -> float:
+    """Return the delta that a mechanism runs with, so that delta is kept where rounding costs so.
+
+    Rounding changes the chance of an outcome by a factor of at most exp(cost / 2), on either of two
+    neighbors: (epsilon', delta') becomes (epsilon' + cost, delta' exp(cost / 2)).
+    """
+    return delta * math.exp(-0.5 * cost) * (1.0 - 2.0**-48)
+
+
 def noisy_top_k(
     values: FloatArray,
     k: int,

@@ -7,7 +7,14 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.checks import check_delta, check_epsilon, check_k
 from dpsel.core.errors import UsageError
-from dpsel.core.mechanisms.noisy import noisy_top_k, rounding_cost, single_limit, weighted_scores
+from dpsel.core.mechanisms.noisy import (
+    effective_delta,
+    effective_epsilon,
+    noisy_top_k,
+    rounding_cost,
+    single_limit,
+    weighted_scores,
+)
 from dpsel.core.randomness import Randomness, exponentials
 from dpsel.core.scores.base import Scores
 
@@ -51,8 +58,9 @@ def oneshot_laplace(
     if k == d:
         return np.tile(np.arange(d), (draws, 1))
     limit = single_limit(d)
-    effective = max(0.0, epsilon - rounding_cost(k, limit))
-    values = weighted_scores(scores, k, effective / noise_scale(k, d, delta), limit)
+    cost = rounding_cost(k, limit)
+    effective, spent = effective_epsilon(epsilon, cost), effective_delta(delta, cost)
+    values = weighted_scores(scores, k, effective / noise_scale(k, d, spent), limit)
     return noisy_top_k(values, k, draws, rng, _laplace)
 
 

@@ -6,7 +6,14 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.checks import check_delta, check_epsilon, check_k
-from dpsel.core.mechanisms.noisy import noisy_top_k, rounding_cost, single_limit, weighted_scores
+from dpsel.core.mechanisms.noisy import (
+    effective_delta,
+    effective_epsilon,
+    noisy_top_k,
+    rounding_cost,
+    single_limit,
+    weighted_scores,
+)
 from dpsel.core.randomness import Randomness, exponentials
 from dpsel.core.scores.base import Scores
 
@@ -47,8 +54,9 @@ def peeling(
     if k == d:
         return np.tile(np.arange(d), (draws, 1))
     limit = single_limit(d)
-    effective = max(0.0, epsilon - rounding_cost(k, limit))
-    values = weighted_scores(scores, k, 0.5 * round_epsilon(effective, k, delta), limit)
+    cost = rounding_cost(k, limit)
+    effective, spent = effective_epsilon(epsilon, cost), effective_delta(delta, cost)
+    values = weighted_scores(scores, k, 0.5 * round_epsilon(effective, k, spent), limit)
     return noisy_top_k(values, k, draws, rng, _gumbel)
 
 

@@ -15,7 +15,12 @@ import numpy as np
 
 from dpsel.core.arrays import IntArray
 from dpsel.core.checks import check_epsilon, check_k
-from dpsel.core.mechanisms.noisy import rounding_cost, single_limit, weighted_scores
+from dpsel.core.mechanisms.noisy import (
+    effective_epsilon,
+    rounding_cost,
+    single_limit,
+    weighted_scores,
+)
 from dpsel.core.randomness import Randomness, exponentials
 from dpsel.core.scores.base import Scores
 
@@ -49,7 +54,7 @@ def permute_and_flip(
     if k == d:
         return np.tile(np.arange(d), (draws, 1))
     limit = single_limit(d)
-    effective = max(0.0, epsilon - rounding_cost(k, limit))
+    effective = effective_epsilon(epsilon, rounding_cost(k, limit))
     values = weighted_scores(scores, k, effective / (2 * k), limit)
     order = np.argsort(-values, kind="stable")
     ranked = values[order].tolist()
