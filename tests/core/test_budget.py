@@ -216,8 +216,8 @@ def test_no_mechanism_spends_more_delta_than_the_decimal_that_is_charged(
     deltas: list[float] = []
     monkeypatch.setattr(module, asks, recorded(getattr(module, asks), 2, deltas))
     # Rounding multiplies delta by exp(2 k eta), where 4 k eta is what it costs of epsilon.
-    grown = Fraction(math.exp(0.5 * rounding_cost(3, single_limit(5))))
     name = "peeling" if module is peeling else "oneshot-laplace"
+    grown = Fraction(math.exp(0.5 * rounding_cost(4 if module is peeling else 3, single_limit(5))))
     asked = decimals_below(range(-90, -2, 3), 8)
     for delta in asked:
         MECHANISMS[name].draw(FIVE, 3, 0.1, make_randomness(1), delta=delta)

@@ -44,17 +44,31 @@ def peeling_law(x: Sequence[float], k: int, epsilon: float, delta: float = 0.0) 
 def epsilon_of_a_round(epsilon: float, k: int, delta: float) -> float:
     """Return the largest epsilon_0 at which k rounds cost (epsilon, delta).
 
-    k epsilon_0 is one bound; rho + 2 sqrt(rho log(1 / delta)), with rho = k epsilon_0^2 / 8, the
-    other. It is solved by halving.
+    k epsilon_0 is one bound; k epsilon_0^2 / 8-zCDP, turned into a delta, the other. It is solved
+    by halving.
     """
     if delta == 0:
         return epsilon / k
-    low, high = 0.0, epsilon
+    low, high = 0.0, epsilon + 64.0
     for _ in range(200):
         rho = 0.5 * (low + high)
-        cost = rho + 2.0 * math.sqrt(-rho * math.log(delta))
-        low, high = (rho, high) if cost <= epsilon else (low, rho)
+        low, high = (rho, high) if log_delta(rho, epsilon) <= math.log(delta) else (low, rho)
     return max(epsilon / k, math.sqrt(8.0 * low / k))
+
+
+def log_delta(rho: float, epsilon: float) -> float:
+    """Return the log of the delta of rho-zCDP at epsilon, by Canonne, Kamath & Steinke (2020).
+
+    The least over a > 0 of a ((1 + a) rho - epsilon) + a log(a) - (1 + a) log(1 + a). Its slope
+    rises with a; where it is 0 is found by halving.
+    """
+    low, high = -60.0, 60.0
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        slope = (1 + 2 * math.exp(middle)) * rho - epsilon - math.log1p(math.exp(-middle))
+        low, high = (middle, high) if slope < 0 else (low, middle)
+    a = math.exp(low)
+    return a * ((1 + a) * rho - epsilon + low) - (1 + a) * math.log1p(a)
 
 
 def permute_and_flip_law(x: Sequence[float], k: int, epsilon: float) -> Law:
@@ -72,7 +86,7 @@ def laplace_law(x: Sequence[float], k: int, epsilon: float, delta: float = 0.0) 
     Integrates over the smallest selected value: piece by piece between the scores, where the
     integrand is a polynomial of exponentials.
     """
-    scale = 2.0 * k
+    scale = 2.0 * min(k, max(1, len(x) - k))
     if delta > 0:
         scale = min(scale, 8.0 * math.sqrt(k * (math.log(len(x)) - math.log(delta))))
     v = _weighted(x, k, epsilon / scale, _limit(len(x)))

@@ -1,0 +1,78 @@
+"""Every constant of a guarantee: searched for worse, nearly or quite attained, and 10 % too small.
+
+A constant that is smaller than it may be breaks the guarantee; one that is larger than it has to be
+wastes epsilon. So each has a witness near it, and the same check refuses a mutant whose noise, or
+sensitivity, is smaller by a tenth. docs/privacy.md has the proofs.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from dpsel.core.audit.laws import peeling_law
+from dpsel.core.audit.loss import loss
+from dpsel.core.mechanisms.peeling import concentrated_rho, round_epsilon
+
+MUTANT = 0.9
+"""What a mutant's noise or sensitivity is multiplied with."""
+
+
+def gaussian_delta(rho: float, epsilon: float) -> float:
+    """The exact delta of Gaussian noise, which is rho-zCDP and nothing better."""
+    mean = math.sqrt(2 * rho)
+    below = float(norm.cdf(-mean / 2 - epsilon / mean))
+    return float(norm.cdf(mean / 2 - epsilon / mean)) - math.exp(epsilon) * below
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0, 10.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3, 0.1])
+def test_gaussian_noise_of_the_largest_rho_keeps_delta(epsilon: float, delta: float) -> None:
+    assert 0 < gaussian_delta(concentrated_rho(epsilon, delta), epsilon) <= delta
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (1.0, 1e-6), (1.0, 1e-9), (3.0, 1e-9)])
+def test_a_tenth_less_noise_breaks_the_conversion_to_delta(epsilon: float, delta: float) -> None:
+    assert gaussian_delta(concentrated_rho(epsilon, delta) / MUTANT**2, epsilon) > delta
+
+
+def renyi(p: float, q: float, alpha: float) -> float:
+    """The Renyi divergence of two laws of two outcomes."""
+    total = p * (p / q) ** (alpha - 1) + (1 - p) * ((1 - p) / (1 - q)) ** (alpha - 1)
+    return math.log(total) / (alpha - 1)
+
+
+def largest_share(each: float) -> float:
+    """The largest divergence of a round of range 0.01 as a share of alpha each^2 / 8, by search."""
+    shares = []
+    for alpha in (1.01, 1.5, 2.0, 8.0, 64.0, 1000.0):
+        for logit in np.linspace(-8, 8, 1601).tolist():
+            p, q = (1 / (1 + math.exp(-at)) for at in (logit, logit + 0.01))
+            shares.append(max(renyi(p, q, alpha), renyi(q, p, alpha)) / (alpha * each**2 / 8))
+    return max(shares)
+
+
+def test_a_round_is_concentrated_by_an_eighth_of_its_epsilon_squared() -> None:
+    assert 0.999 < largest_share(0.01) <= 1 + 1e-6
+    assert largest_share(MUTANT * 0.01) > 1.2
+
+
+def test_rounds_with_a_delta_are_never_worse_than_pure_ones_or_the_simple_conversion() -> None:
+    for epsilon in (1e-9, 1e-3, 0.1, 1.0, 10.0, 1e6, 1e60, 1e300):
+        for delta in (1e-300, 1e-30, 1e-6, 0.1, 0.9, 1 - 1e-15):
+            log_inverse = -math.log(delta)
+            simple = epsilon / (math.sqrt(log_inverse + epsilon) + math.sqrt(log_inverse))
+            for k in (1, 7, 1000):
+                each = round_epsilon(epsilon, k, delta)
+                assert each >= max(epsilon / k, math.sqrt(8 / k) * simple * (1 - 1e-12))
+                assert math.isfinite(each)
+    assert round_epsilon(5e-324, 3, 1e-300) < 1e-300
+
+
+def test_with_a_delta_a_single_record_may_lose_more_than_epsilon_and_sets_do_not() -> None:
+    far = (16.0,) * 4 + (0.0,) * 4
+    apart = (17.0,) * 4 + (-1.0,) * 4
+    laws = peeling_law(far, 4, 1.0, 0.1), peeling_law(apart, 4, 1.0, 0.1)
+    assert round(loss(*laws), 1) == 2.9
+    assert loss(*laws, 0.1) <= 1.0
