@@ -5,14 +5,16 @@ wastes epsilon. So each has a witness near it, and the same check refuses a muta
 sensitivity, is smaller by a tenth. docs/privacy.md has the proofs.
 """
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpsel.core.audit.laws import peeling_law
+from dpsel.core.audit.laws import LAWS, peeling_law
 from dpsel.core.audit.loss import loss
+from dpsel.core.audit.pairs import two_levels
 from dpsel.core.mechanisms.peeling import concentrated_rho, round_epsilon
 
 MUTANT = 0.9
@@ -76,3 +78,25 @@ def test_with_a_delta_a_single_record_may_lose_more_than_epsilon_and_sets_do_not
     laws = peeling_law(far, 4, 1.0, 0.1), peeling_law(apart, 4, 1.0, 0.1)
     assert round(loss(*laws), 1) == 2.9
     assert loss(*laws, 0.1) <= 1.0
+
+
+def largest_loss(name: str, d: int, k: int, epsilon: float, drawn_with: float) -> float:
+    """The largest exact loss in units of epsilon, over two levels and random neighbors."""
+    rng = np.random.default_rng(d * k)
+    heights = (1.0, 120.0 * min(k, d - k) / epsilon)
+    rises = itertools.product(range(k + 1), range(d - k + 1), heights)
+    pairs = [two_levels(d, k, (high, low), height) for high, low, height in rises]
+    tried = [(pair.scores, pair.neighbor) for pair in pairs]
+    for _ in range(20):
+        x = rng.uniform(0, rng.choice([1.0, 6.0, 40.0]), d)
+        tried.append((tuple(x), tuple(x + rng.uniform(-1, 1, d).round())))
+    law = LAWS[name].of
+    return max(
+        loss(law(x, k, drawn_with), law(other, k, drawn_with)) / epsilon for x, other in tried
+    )
+
+
+@pytest.mark.parametrize(("d", "k"), [(2, 1), (4, 3), (5, 3)])
+def test_one_shot_noise_of_twice_the_smaller_side_is_all_that_it_takes(d: int, k: int) -> None:
+    assert 0.97 < largest_loss("oneshot-laplace", d, k, 1.0, 1.0) <= 1 + 1e-9
+    assert largest_loss("oneshot-laplace", d, k, 1.0, 1.0 / MUTANT) > 1.05

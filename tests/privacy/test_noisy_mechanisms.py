@@ -128,8 +128,9 @@ def test_a_delta_that_promises_nothing_is_refused() -> None:
 def test_a_delta_makes_oneshot_noise_smaller_where_k_is_large() -> None:
     assert noise_scale(1000, 2000, 0.0) == 2000
     assert noise_scale(1000, 2000, 1e-3) == pytest.approx(8 * math.sqrt(1000 * math.log(2_000_000)))
-    # For few features pure noise is smaller, and stays.
+    # For few features pure noise is smaller, and stays; and so it is for all but a few.
     assert noise_scale(3, 2000, 1e-3) == 6
+    assert noise_scale(1997, 2000, 1e-3) == noise_scale(1997, 2000, 0.0) == 6
 
 
 def test_a_delta_changes_the_law_of_oneshot_noise_by_its_scale(

@@ -33,9 +33,11 @@ def oneshot_laplace(
 ) -> IntArray:
     """Select k features `draws` times: an array of `draws` rows of k ascending indices.
 
-    Pure: Laplace noise of scale 2 k Delta / epsilon ([QSZ21], theorem 2.1). Fix the noise of all
-    but the selected: they win if each one's noise passes a bound that moves by at most 2 Delta
-    between neighbors, which changes the chance of each by at most exp(epsilon / k). With delta:
+    Pure: Laplace noise of scale 2 min(k, d-k) Delta / epsilon ([QSZ21], theorem 2.1, has 2 k). Fix
+    the noise of all but the selected: they win if each one's noise passes a bound that moves by at
+    most 2 Delta between neighbors, which changes the chance of each by at most exp(epsilon / k). Or
+    fix the noise of the selected: the d-k others lose if each one's noise stays below such a bound,
+    which changes the chance of each by at most exp(epsilon / (d-k)). With delta:
     a scale of 8 Delta sqrt(k log(d / delta)) / epsilon does, for epsilon <= 0.2 and delta <= 0.05
     ([QSZ21], theorem 2.2); the smaller scale is taken.
 
@@ -75,7 +77,7 @@ def check_oneshot(epsilon: float, delta: float) -> None:
 
 def noise_scale(k: int, d: int, delta: float) -> float:
     """Return the scale of the noise, times epsilon / Delta."""
-    pure = 2.0 * k
+    pure = 2.0 * min(k, d - k)
     return pure if delta == 0.0 else min(pure, 8.0 * math.sqrt(k * math.log(d / delta)))
 
 
