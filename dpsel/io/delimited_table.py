@@ -20,10 +20,10 @@ from dpsel.io.pieces import Piece, RowReader
 from dpsel.io.provenance import Provenance, beside, sidecar
 from dpsel.io.rows_of_text import BLOCK_BYTES, TextRows, cut_rows, rows_end
 from dpsel.io.sources import Source
+from dpsel.io.words import WORDS_FOR_MISSING
 
 _KIND = KINDS[InputFormat.CSV]
 _ROWS_LOOKED_AT = 100
-_WORDS_FOR_MISSING = ("", "na", "n/a", "nan", "null", "none", "nil", "-", ".", "?")
 
 
 class DelimitedTable:
@@ -143,4 +143,4 @@ def _wordy(cells: Cells, positions: Sequence[int]) -> list[int]:
 def _count_words(column: Any) -> int:
     """Return how many cells hold a word that does not stand for a missing value."""
     series = pl.Series(pl.from_arrow(column), dtype=pl.String).drop_nulls().str.strip_chars()
-    return int((~series.str.to_lowercase().is_in(_WORDS_FOR_MISSING)).sum())
+    return int((~series.str.to_lowercase().is_in(list(WORDS_FOR_MISSING))).sum())

@@ -119,9 +119,9 @@ class RowReader:
             return None
         if isinstance(self._limit, KeptRows):
             return self._limit.next(len(person))
-        from dpsel.io.distinct import distinct_texts
+        from dpsel.io.distinct import distinct_persons
 
-        return self._limit.keep(*distinct_texts(person))
+        return self._limit.keep(*distinct_persons(person))
 
 
 def reduce_pieces(

@@ -1,8 +1,20 @@
-"""Single cells of text: words for true and false, and bytes that are no UTF-8."""
+"""Single cells of text: words for true and false, for nothing, numbers, and odd bytes."""
 
 import codecs
+import re
 
 TRUTH_WORDS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
+
+WORDS_FOR_MISSING = frozenset(
+    ("", "na", "n/a", "<na>", "nan", "+nan", "-nan", "nat", "null", "none", "nil", "-", ".", "?")
+)
+"""In small letters."""
+
+# Written so that no text, however long, can be read in more than one way: that takes for ever.
+_NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
+_LONGEST_EXPONENT = 18
+# More digits than any type of whole numbers has.
+_MOST_DIGITS = 80
 
 _KEPT_APART = "dpsel.kept_apart"
 # 256 signs, one for each byte; none of them can be a separator.
@@ -17,6 +29,36 @@ def _signs_for_bytes(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error(_KEPT_APART, _signs_for_bytes)
+
+
+def exact_number(text: str) -> str | None:
+    """Return the one way to write a number, with all of its digits; None for what is no number.
+
+    Equal numbers are written alike: 7, 7.0, +7 and 70e-1. No two others are, however long.
+    """
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return None
+    sign, whole, fraction, exponent = found.groups(default="")
+    if not whole and not fraction:
+        return None
+    digits = (whole + fraction).lstrip("0")
+    short = digits.rstrip("0")
+    if not short:
+        return "0"
+    if len(exponent.lstrip("+-0")) > _LONGEST_EXPONENT:
+        return None
+    power = _whole(exponent) - len(fraction) + len(digits) - len(short)
+    sign = sign.strip("+")
+    if power >= 0 and len(short) + power <= _MOST_DIGITS:
+        return sign + short + "0" * power
+    return f"{sign}{short}e{power}"
+
+
+def _whole(exponent: str) -> int:
+    """Return an exponent, whatever the number of its leading zeros."""
+    size = int(exponent.lstrip("+-0") or 0)
+    return -size if exponent.startswith("-") else size
 
 
 def decoded(cell: bytes) -> str:
