@@ -79,8 +79,9 @@ class WideParquetTable:
                 # The first read brings target and person along.
                 found = self._read(features if these is not None else [*features, *marks])
                 if these is None:
-                    columns = [found.mark(mark) for mark in marks]
-                    these = rows.rows(columns[0], None if layout.person is None else columns[1])
+                    target = found.column(layout.target, numbers=not layout.labels)
+                    person = None if layout.person is None else found.column(layout.person)
+                    these = rows.rows(target, person)
                 matrix = found.matrix(features)
             # The threads share what is to do with it.
             share = max(1, len(features)) if layout.whole_rows else self._share
@@ -100,7 +101,7 @@ class WideParquetTable:
         """Yield one column of all rows, in order."""
         try:
             with reading(self.label, _KIND):
-                found = self._read([position]).mark(position)
+                found = self._read([position]).column(position)
         except InputError:  # It may be a text that is no UTF-8.
             yield from self._other_reader().persons(position)
         else:
@@ -146,10 +147,10 @@ class _Columns:
         if positions[-1] != frame.width - 1:
             self._place = {position: place for place, position in enumerate(positions)}
 
-    def mark(self, position: int) -> Any:
-        """Return a target or persons: numbers, or for Arrow without a copy of each text."""
+    def column(self, position: int, *, numbers: bool = False) -> Any:
+        """Return one column for Arrow, without a copy of each text; or floats as `numbers`."""
         column = self._frame.to_series(self._place[position])
-        if column.dtype.is_float():
+        if numbers and column.dtype.is_float():
             return column.to_numpy().astype(np.float64)
         return column.to_arrow(compat_level=pl.CompatLevel.newest())
 
