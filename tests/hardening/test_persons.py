@@ -222,7 +222,7 @@ def test_a_frame_of_pandas_may_hold_persons_of_any_type() -> None:
         assert count(pandas.DataFrame({"x": 1.0, "y": 1.0, "who": who})) == 2
 
 
-def test_a_gzipped_stream_of_arrow_tells_persons_apart_alike(tmp_path: Path) -> None:
+def test_a_stream_of_small_batches_tells_persons_apart_alike(tmp_path: Path) -> None:
     sink = io.BytesIO()
     table = of(pa.array(["7", "7.0", " ", None, "", "8"]))
     with pa.ipc.new_stream(sink, table.schema) as writer:
