@@ -1,0 +1,204 @@
+"""The best yes/no question about columns whose numbers have become keys: see `stump.py`."""
+
+from collections.abc import Iterator
+from copy import copy
+
+import numpy as np
+
+from dpsel.core.arrays import BoolArray, IntArray, WordArray
+from dpsel.core.scores.cell_keys import CellKeys, key_ranks
+
+# Columns of fewer rows are sorted, many at once; longer ones are counted in bins first.
+_FEW_ROWS = 1 << 13
+_BIN_BITS = 14
+_MOST_BIN_BITS = 22
+# With more different weights than that, counts by bin and weight take too much room.
+_MOST_GROUPS = 16
+_WORD_BITS = 64
+# 2^64 over the golden ratio.
+_SCATTER = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Asked:
+    """Cells of one kind, numbers or words, with the weights of their rows.
+
+    A question about cells whose weights add up to `total`, with yes for some that add up to s,
+    comes to 2 s - total. Weights of missing cells are 0: their keys do no harm.
+    """
+
+    def __init__(
+        self,
+        keys: CellKeys,
+        groups: IntArray,
+        weights: IntArray,
+        every: IntArray,
+        numbers: IntArray | None,
+    ) -> None:
+        """Take the sums of all weights, `every`, and of numbers alone; None for words."""
+        self.keys, self.largest = keys.keys, keys.largest
+        self.bits = np.uint64((weights.shape[1] - 1).bit_length())
+        # All tags have a weight, also those that no group has.
+        tags = 1 << int(self.bits)
+        self.weights = np.pad(weights, ((0, 0), (0, tags - weights.shape[1])))
+        self.tags = groups.view(np.uint64)[np.newaxis]
+        if keys.missing is not None:
+            self.tags = np.where(keys.missing, np.uint64(0), self.tags)
+        self.every = every
+        self.numbers = numbers
+
+    def column(self, index: int) -> tuple[WordArray, WordArray]:
+        """Return the keys and tags of one column."""
+        return self.keys[index], self.tags[index if len(self.tags) > 1 else 0]
+
+    def scattered(self, index: int) -> "Asked":
+        """Return one column with keys in no order, for questions about values alone."""
+        other = copy(self)
+        keys, tags = self.column(index)
+        # By an odd number: different words stay different.
+        other.keys, other.tags = (keys * _SCATTER)[np.newaxis], tags[np.newaxis]
+        other.largest = np.full(1, np.iinfo(np.uint64).max, dtype=np.uint64)
+        other.every, other.numbers = self.every[:, [index]], None
+        return other
+
+    def packed(self, keys: WordArray, tags: WordArray) -> WordArray:
+        """Return each row's keys, sorted, with the tags as their last bits."""
+        if int(keys.max(initial=0)) >> (_WORD_BITS - int(self.bits)):
+            keys = key_ranks(keys)
+        packed = (keys << self.bits) | tags
+        packed.sort(axis=1)
+        return packed
+
+    def running(self, packed: WordArray) -> Iterator[IntArray]:
+        """Give for every round the running sums of the weights."""
+        tags = (packed & np.uint64((1 << int(self.bits)) - 1)).view(np.int64)
+        for weights in self.weights:
+            yield np.cumsum(weights.take(tags), axis=1)
+
+
+def ask(asked: Asked, best: IntArray) -> None:
+    """Raise `best`, for every round and column, to the best question about these cells.
+
+    Privacy:
+        Guarantee: none; the result is private input for a mechanism.
+        Tested by: tests/core/test_stump.py
+    """
+    rows = asked.keys.shape[1]
+    if rows <= _FEW_ROWS or asked.weights.shape[1] > _MOST_GROUPS:
+        _sort_and_ask(asked, best)
+        return
+    for column in range(len(asked.keys)):
+        _count_and_ask(asked, column, best[:, column])
+
+
+def _sort_and_ask(asked: Asked, best: IntArray) -> None:
+    """Raise `best`, for every round and column, to the best question: all columns at once."""
+    packed = asked.packed(asked.keys, asked.tags)
+    ends = _run_ends(packed >> asked.bits)
+    places = np.flatnonzero(ends)
+    runs = np.count_nonzero(ends, axis=1)
+    firsts = np.cumsum(runs) - runs
+    for index, running in enumerate(asked.running(packed)):
+        sums = running.reshape(-1).take(places)
+        values = np.diff(sums, prepend=0)
+        values[firsts] = sums[firsts]
+        questions = [(values, asked.every[index])]
+        if asked.numbers is not None:
+            questions.append((sums, asked.numbers[index]))
+        for yes, totals in questions:
+            for extreme in (np.maximum.reduceat(yes, firsts), np.minimum.reduceat(yes, firsts)):
+                np.maximum(best[index], np.abs(2 * extreme - totals), out=best[index])
+
+
+def _count_and_ask(asked: Asked, column: int, best: IntArray) -> None:
+    """Raise `best`, for every round, to the best question about one column.
+
+    Cells are counted in bins of neighboring keys. That answers questions between bins. Inside a bin
+    a sum can only move by the weights in it: only bins that could beat the best are sorted. Where
+    these are many cells, only those are sorted that thresholds need. The order does not matter for
+    the values: they are counted again in bins that scatter them evenly.
+    """
+    bins = _Bins(asked, column, _BIN_BITS if asked.numbers is not None else _MOST_BIN_BITS)
+    bins.ask_between(best)
+    if bins.shift == 0:
+        return
+    near, same = bins.opened(best)
+    if asked.numbers is None or bins.rows(near | same) <= asked.keys.shape[1] // 8:
+        bins.ask_inside(near | same, best)
+        return
+    bins.ask_inside(near, best)
+    _count_and_ask(asked.scattered(column), 0, best)
+
+
+class _Bins:
+    """Counts of one column's cells, by bins of neighboring keys and by weight."""
+
+    def __init__(self, asked: Asked, column: int, most_bits: int) -> None:
+        self._asked = asked
+        self._keys, self._tags = asked.column(column)
+        self._every = asked.every[:, column]
+        self._numbers = None if asked.numbers is None else asked.numbers[:, column]
+        largest = int(asked.largest[column])
+        bits = min(len(self._keys).bit_length() - 1, most_bits)
+        self.shift = max(0, largest.bit_length() - bits)
+        self._bins = self._keys >> np.uint64(self.shift)
+        slots = (self._bins << asked.bits) | self._tags
+        count = (largest >> self.shift) + 1
+        counts = np.bincount(slots.view(np.int64), minlength=count << int(asked.bits))
+        self._counts = counts.reshape(count, -1)
+        self._sums: IntArray = asked.weights @ self._counts.T
+        self._after = np.cumsum(self._sums, axis=1)
+
+    def rows(self, chosen: BoolArray) -> int:
+        """Return how many cells some bins have."""
+        return int(self._counts[chosen].sum())
+
+    def ask_between(self, best: IntArray) -> None:
+        """Raise `best` to the best threshold between bins; and value, if bins have only one."""
+        if self._numbers is not None:
+            np.maximum(best, _farthest(self._after, self._numbers), out=best)
+        if self.shift == 0:
+            np.maximum(best, _farthest(self._sums, self._every), out=best)
+
+    def opened(self, best: IntArray) -> tuple[BoolArray, BoolArray]:
+        """Tell which bins may hold a better threshold, and which a better value."""
+        up = np.maximum(self._asked.weights, 0) @ self._counts.T
+        down = up - self._sums
+        every, least = self._every[:, np.newaxis], best[:, np.newaxis]
+        same = (np.abs(2 * up - every) > least) | (np.abs(2 * down + every) > least)
+        near = np.zeros_like(same)
+        if self._numbers is not None:
+            before = 2 * (self._after - self._sums) - self._numbers[:, np.newaxis]
+            near = (np.abs(before + 2 * up) > least) | (np.abs(before - 2 * down) > least)
+        return near.any(axis=0), same.any(axis=0)
+
+    def ask_inside(self, opened: BoolArray, best: IntArray) -> None:
+        """Raise `best` to the best question about the cells of opened bins, by sorting them."""
+        inside = np.flatnonzero(opened.take(self._bins.view(np.int64)))
+        if not inside.size:
+            return
+        # What comes before an opened bin, and is in no opened one.
+        sums = self._sums[:, opened]
+        skipped = self._after[:, opened] - np.cumsum(sums, axis=1)
+        of_bin = np.repeat(np.arange(sums.shape[1]), self._counts[opened].sum(axis=1))
+        packed = self._asked.packed(self._keys[np.newaxis, inside], self._tags[np.newaxis, inside])
+        places = np.flatnonzero(_run_ends(packed >> self._asked.bits))
+        for index, running in enumerate(self._asked.running(packed)):
+            yes = running[0].take(places)
+            found = _farthest(np.diff(yes, prepend=0), self._every[index])
+            if self._numbers is not None:
+                yes += skipped[index].take(of_bin.take(places))
+                found = np.maximum(found, _farthest(yes, self._numbers[index]))
+            best[index] = max(best[index], found)
+
+
+def _farthest(sums: IntArray, totals: IntArray) -> IntArray:
+    """Return the largest |2 s - total| over the last axis."""
+    high, low = sums.max(axis=-1), sums.min(axis=-1)
+    return np.asarray(np.maximum(np.abs(2 * high - totals), np.abs(2 * low - totals)))
+
+
+def _run_ends(sorted_keys: WordArray) -> BoolArray:
+    """Tell where a run of equal keys ends, in each row."""
+    ends = np.ones(sorted_keys.shape, dtype=np.bool_)
+    np.not_equal(sorted_keys[:, 1:], sorted_keys[:, :-1], out=ends[:, :-1])
+    return ends

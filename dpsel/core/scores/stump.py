@@ -1,0 +1,168 @@
+"""The score `stump`: how well the best yes/no question about a cell tells the target's weights.
+
+    S = max over questions q of |sum over rows i of a_i q(x_i)|,  q = +1 yes, -1 no, 0 no answer
+
+Questions are "is x > t?" for every number t, infinity too, which cells that are no number do not
+answer, and "is x = v?" for every value v, number or word. A missing cell answers nothing. The
+weight a_i in [-1, 1] comes from the row's own target: see `dpsel.core.target`.
+
+For fixed q a further row moves the sum by at most 1, and a maximum over a fixed family of functions
+that move by at most s moves by at most s. The family is infinite and the same for every table: it
+needs no bounds, no types and no list of values. Which question won is not released.
+
+Weights are whole multiples of 2^-30, so sums over 2^31 rows are exact in 64 bits, in any order.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from dpsel.core.arrays import BoolArray, IntArray, NumberArray
+from dpsel.core.errors import UsageError
+from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.scores.cell_keys import CellKeys, cell_keys
+from dpsel.core.scores.questions import Asked, ask
+
+UNIT = 1 << 30
+"""The integer that stands for a weight, and a score, of 1."""
+
+# Cells of wide tables that are worked on at once: some 60 bytes each.
+_CELLS_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True)
+class RowWeights:
+    """What every row weighs, in one or several rounds: rows of one group weigh the same.
+
+    `values[w, g]` is the weight of group g in round w, in units of 2^-30. Group 0 is for rows that
+    do not count.
+    """
+
+    groups: IntArray = field(repr=False)
+    values: IntArray = field(repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse weights that would break the sensitivity."""
+        if self.values.ndim != 2 or not self.values.shape[1] or self.values.dtype != np.int64:
+            raise UsageError("weights must be whole numbers, one for every round and group")
+        if (self.values > UNIT).any() or (self.values < -UNIT).any() or self.values[:, 0].any():
+            raise UsageError("weights must be between -1 and 1, and 0 for group 0")
+        if self.groups.ndim != 1 or self.groups.dtype != np.int64:
+            raise UsageError("groups must be whole numbers, one for every row")
+        # As words a negative number is a large one.
+        if (self.groups.view(np.uint64) >= self.values.shape[1]).any():
+            raise UsageError("groups must be columns of the weights")
+
+    @staticmethod
+    def of_rows(weights: IntArray) -> "RowWeights":
+        """Return the weights of single rows, in units of 2^-30: one array, or one a round."""
+        rounds = np.atleast_2d(weights).astype(np.int64, copy=False)
+        values, groups = np.unique(rounds, axis=1, return_inverse=True)
+        none = np.zeros((len(rounds), 1), dtype=np.int64)
+        return RowWeights(groups.reshape(-1).astype(np.int64) + 1, np.hstack([none, values]))
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """How many rows each group has."""
+        return np.bincount(self.groups, minlength=self.values.shape[1])
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Some columns of a table, one row of each array a column: every cell is one of three.
+
+    A number, from `numbers`; or a word, by its code from 0 on in `codes`; or missing. NaN, NaT and
+    `missing` are no numbers, negative codes no words, and a cell with both is a number. Codes
+    need mean nothing but equality, within a column. Numbers may be floats, integers, booleans,
+    dates, or objects that can be compared; -0.0 is 0.0, and infinities are numbers.
+    """
+
+    numbers: NumberArray | None = field(default=None, repr=False)
+    codes: NumberArray | None = field(default=None, repr=False)
+    missing: BoolArray | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse arrays that do not fit each other."""
+        shapes = {
+            part.shape for part in (self.numbers, self.codes, self.missing) if part is not None
+        }
+        if len(shapes) != 1 or len(next(iter(shapes))) != 2:
+            raise UsageError("cells must be arrays of one shape, a row for every column")
+        if self.codes is not None and self.codes.dtype.kind not in "iu":
+            raise UsageError("codes must be whole numbers")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many columns and rows there are."""
+        given = self.numbers if self.numbers is not None else self.codes
+        assert given is not None
+        return given.shape[0], given.shape[1]
+
+    def columns(self, first: int, last: int) -> "Cells":
+        """Return some of the columns."""
+        parts = (self.numbers, self.codes, self.missing)
+        return Cells(*(None if part is None else part[first:last] for part in parts))
+
+
+def stump_sensitivity(neighbors: Neighbors, unit: Unit) -> int:
+    """Return how far one unit moves any score, in units of 2^-30: 1 a row, 2 if it is replaced."""
+    return UNIT * unit.rows * (2 if neighbors is Neighbors.REPLACE_ONE else 1)
+
+
+def stump_scores(cells: Cells, weights: RowWeights) -> IntArray:
+    """Return the scores in units of 2^-30: a row for every round, a column for every column.
+
+    Privacy:
+        Domain: any cells, at most 2^31 - 1 rows; weights in [-1, 1] by a public rule, or one that
+            was paid for, from the row's own target.
+        Neighbors: one row, or all kept rows of one person.
+        Sensitivity: `stump_sensitivity`, exactly.
+        Guarantee: none; the result is private input for a mechanism.
+        Tested by: tests/privacy/test_stump_sensitivity.py, tests/core/test_stump.py
+    """
+    count, rows = cells.shape
+    if rows != len(weights.groups):
+        raise UsageError("weights must have as many rows as the cells")
+    if rows == 0:
+        return np.zeros((len(weights.values), count), dtype=np.int64)
+    at_once = max(1, _CELLS_AT_ONCE // rows)
+    parts = [
+        _scores(cells.columns(first, first + at_once), weights)
+        for first in range(0, count, at_once)
+    ]
+    return np.concatenate([np.zeros((len(weights.values), 0), dtype=np.int64), *parts], axis=1)
+
+
+def _scores(cells: Cells, weights: RowWeights) -> IntArray:
+    """Return the scores of columns that fit in at once."""
+    kinds = [] if cells.numbers is None else [cell_keys(cells.numbers, cells.missing)]
+    if cells.codes is not None:
+        kinds.append(_word_keys(cells.codes, *kinds))
+    sums = [_sums(keys, weights) for keys in kinds]
+    every: IntArray = np.add.reduce(sums)
+    # What is said of a value that no cell has.
+    best: IntArray = np.abs(every)
+    for index, keys in enumerate(kinds):
+        numbers = sums[0] if cells.numbers is not None and index == 0 else None
+        ask(Asked(keys, weights.groups, weights.values, every, numbers), best)
+    return best
+
+
+def _word_keys(codes: NumberArray, numbers: CellKeys | None = None) -> CellKeys:
+    """Return the keys of the cells that are words, and no numbers."""
+    no_word = codes < 0
+    if numbers is not None:
+        no_word |= True if numbers.missing is None else ~numbers.missing
+    return cell_keys(codes, no_word)
+
+
+def _sums(keys: CellKeys, weights: RowWeights) -> IntArray:
+    """Return the sum of the weights of the cells that are there, for every round and column."""
+    groups = weights.values.shape[1]
+    counts = np.tile(weights.counts, (len(keys.keys), 1))
+    if keys.missing is not None:
+        for column in np.flatnonzero(keys.missing.any(axis=1)):
+            gone = weights.groups[keys.missing[column]]
+            counts[column] -= np.bincount(gone, minlength=groups)
+    return np.asarray(weights.values @ counts.T)

@@ -1,0 +1,299 @@
+"""`stump` is the best of all questions, counted exactly, whatever the cells and their order."""
+
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsel.core.arrays import IntArray, NumberArray
+from dpsel.core.errors import UsageError
+from dpsel.core.scores import questions
+from dpsel.core.scores.cell_keys import cell_keys
+from dpsel.core.scores.stump import UNIT, Cells, RowWeights, stump_scores
+
+FLOAT = st.one_of(
+    st.floats(allow_nan=True, allow_infinity=True, allow_subnormal=True),
+    st.sampled_from([np.nan, np.inf, -np.inf, 5e-324, -5e-324, -0.0, 0.0, 1.0, 2.0, 1e308]),
+)
+INTEGER = st.one_of(
+    st.integers(-(2**63), 2**63 - 1),
+    st.sampled_from([2**53, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63), 0, 1]),
+)
+WEIGHT = st.one_of(st.integers(-UNIT, UNIT), st.sampled_from([UNIT, -UNIT, 0, -UNIT // 3]))
+Cell = Fraction | float | str | None
+
+
+@pytest.fixture(params=["sorted", "counted", "counted in two bins"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Take each way to the score, whatever the number of rows."""
+    if request.param != "sorted":
+        monkeypatch.setattr(questions, "_FEW_ROWS", 0)
+        monkeypatch.setattr(questions, "_MOST_GROUPS", 64)
+    if request.param == "counted in two bins":
+        monkeypatch.setattr(questions, "_BIN_BITS", 1)
+        monkeypatch.setattr(questions, "_MOST_BIN_BITS", 1)
+    return str(request.param)
+
+
+def exact(cell: Any) -> Cell:
+    """Return a cell as what it is: a number, without rounding; an infinity; a word; or missing."""
+    if cell is None or isinstance(cell, str):
+        return cell
+    if isinstance(cell, float) and not np.isfinite(cell):
+        return None if np.isnan(cell) else cell
+    return Fraction(cell)
+
+
+def by_brute_force(column: list[Any], weights: list[int]) -> int:
+    """Ask every question that could have another answer, one after the other."""
+    cells = [exact(cell) for cell in column]
+    numbers = [cell for cell in cells if cell is not None and not isinstance(cell, str)]
+    answers = [
+        [0 if cell is None or isinstance(cell, str) else 1 if cell > t else -1 for cell in cells]
+        for t in [*numbers, -np.inf, np.inf]
+    ]
+    answers += [
+        [0 if cell is None else 1 if cell == v else -1 for cell in cells]
+        for v in [*(cell for cell in cells if cell is not None), "no cell has this"]
+    ]
+    return max(abs(sum(a * q for a, q in zip(weights, asked, strict=True))) for asked in answers)
+
+
+def weighed(weights: list[int]) -> RowWeights:
+    return RowWeights.of_rows(np.array(weights, dtype=np.int64))
+
+
+def columns_of(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+@given(st.lists(st.tuples(FLOAT, FLOAT, WEIGHT), min_size=1, max_size=12))
+def test_floats_get_the_best_of_all_questions(rows: list[tuple[float, float, int]]) -> None:
+    *columns, weights = columns_of(rows)
+    found = stump_scores(Cells(np.array(columns, dtype=np.float64)), weighed(weights))
+    assert found.tolist() == [[by_brute_force(column, weights) for column in columns]]
+
+
+@given(st.lists(st.tuples(INTEGER, INTEGER, WEIGHT), min_size=1, max_size=12))
+def test_integers_are_compared_without_rounding(rows: list[tuple[int, int, int]]) -> None:
+    *columns, weights = columns_of(rows)
+    found = stump_scores(Cells(np.array(columns, dtype=np.int64)), weighed(weights))
+    assert found.tolist() == [[by_brute_force(column, weights) for column in columns]]
+
+
+MIXED = st.one_of(FLOAT, st.sampled_from(["a", "b", "c", ""]), st.none())
+
+
+def mixed(columns: list[list[Any]]) -> Cells:
+    """Return columns of numbers, words and missing cells."""
+    numbers = [[c if isinstance(c, float) else np.nan for c in column] for column in columns]
+    codes = [
+        [ord(c[:1] or "z") if isinstance(c, str) else -1 for c in column] for column in columns
+    ]
+    return Cells(np.array(numbers, dtype=np.float64), np.array(codes, dtype=np.int64))
+
+
+@given(st.lists(st.tuples(MIXED, MIXED, WEIGHT), min_size=1, max_size=12))
+def test_mixed_cells_get_the_best_of_all_questions(rows: list[tuple[Any, Any, int]]) -> None:
+    *columns, weights = columns_of(rows)
+    found = stump_scores(mixed(columns), weighed(weights))
+    assert found.tolist() == [[by_brute_force(column, weights) for column in columns]]
+
+
+def test_each_way_gives_the_best_of_all_questions(way: str) -> None:
+    rng = np.random.default_rng(1)
+    chosen: list[Any] = [0.0, -0.0, 1.0, -2.5, 1e300, -1e-300, np.inf, -np.inf, np.nan, None, "a"]
+    for n in [1, 2, 3, *range(20, 60)]:
+        weights = rng.choice([UNIT, -UNIT, -UNIT // 3, 0, 5], n).tolist()
+        columns: list[list[Any]] = [
+            rng.standard_normal(n).tolist(),
+            rng.integers(0, 5, n).astype(float).tolist(),
+            [chosen[i] for i in rng.integers(0, len(chosen), n)],
+            ["abcdefgh"[i] for i in rng.integers(0, 8, n)],
+        ]
+        found = stump_scores(mixed(columns), weighed(weights))
+        assert found.tolist() == [[by_brute_force(column, weights) for column in columns]], way
+
+
+def by_sorting(column: NumberArray, weights: IntArray) -> int:
+    """Return the score of a long column without missing cells."""
+    runs = np.unique(column, return_inverse=True)[1]
+    values = np.zeros(runs.max() + 1, dtype=np.int64)
+    np.add.at(values, runs, weights)
+    total = values.sum()
+    sums = np.concatenate([values, np.cumsum(values)])
+    return int(max(abs(total), np.abs(2 * sums - total).max()))
+
+
+@pytest.mark.parametrize("other", [-UNIT, -UNIT // 3], ids=["balanced", "unbalanced"])
+@pytest.mark.parametrize("shift", [0.0, 0.02, 1.0])
+def test_long_columns_get_the_same_as_by_sorting(shift: float, other: int) -> None:
+    rng = np.random.default_rng(2)
+    groups = rng.integers(0, 3, 30_000)
+    values = np.array([[0, UNIT, other]])
+    normal = rng.standard_normal(len(groups)) + shift * groups
+    columns = [
+        normal,
+        np.round(normal, 2),
+        np.floor(1e4 * normal),
+        1e6 + normal,
+        normal * 10.0 ** rng.integers(-100, 100, len(groups)),
+        np.where(groups > 1, 0.0, normal),
+        np.full(len(groups), 7.0),
+    ]
+    found = stump_scores(Cells(np.array(columns)), RowWeights(groups, values))
+    assert found.tolist() == [[by_sorting(column, values[0][groups]) for column in columns]]
+    assert found.min() > 0
+
+
+def test_the_order_of_rows_does_not_matter() -> None:
+    rng = np.random.default_rng(3)
+    for n in (50, 20_000):
+        X = np.stack([rng.standard_normal(n), rng.integers(0, 9, n).astype(float)])
+        groups = rng.integers(0, 3, n)
+        values = np.array([[0, UNIT, -UNIT // 7], [0, -UNIT, 3]])
+        order = rng.permutation(n)
+        before = stump_scores(Cells(X), RowWeights(groups, values))
+        after = stump_scores(Cells(X[:, order]), RowWeights(groups[order], values))
+        assert before.tolist() == after.tolist()
+
+
+@pytest.mark.parametrize("n", [40, 20_000])
+def test_rounds_at_once_are_the_same_as_one_by_one(n: int) -> None:
+    rng = np.random.default_rng(4)
+    groups = rng.integers(0, 5, n)
+    values = rng.integers(-UNIT, UNIT, (4, 5))
+    values[:, 0] = 0
+    cells = Cells(rng.standard_normal((3, n)), rng.integers(-3, 4, (3, n)))
+    together = stump_scores(cells, RowWeights(groups, values))
+    for index in range(4):
+        alone = stump_scores(cells, RowWeights(groups, values[[index]]))
+        assert together[[index]].tolist() == alone.tolist()
+
+
+def test_increasing_transforms_change_nothing() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((2, 200))
+    weights = weighed(rng.choice([UNIT, -UNIT], 200).tolist())
+    before = stump_scores(Cells(x), weights)
+    for other in (np.exp(x), np.arctan(x), x**3 - 5):
+        assert stump_scores(Cells(other), weights).tolist() == before.tolist()
+
+
+def test_types_that_hold_the_same_numbers_score_the_same() -> None:
+    rng = np.random.default_rng(6)
+    whole = rng.integers(0, 2, (2, 300))
+    weights = weighed(rng.choice([UNIT, -UNIT], 300).tolist())
+    expected = stump_scores(Cells(whole), weights).tolist()
+    for kind in ("bool", "int8", "uint8", "int32", "uint64", "float16", "float32", "object"):
+        assert stump_scores(Cells(whole.astype(kind)), weights).tolist() == expected, kind
+    for unit in ("datetime64[D]", "datetime64[us]", "timedelta64[s]"):
+        assert stump_scores(Cells(whole.astype(unit)), weights).tolist() == expected, unit
+    tenths = [[Decimal(int(cell)) / 10 for cell in column] for column in whole]
+    assert stump_scores(Cells(np.array(tenths, dtype=object)), weights).tolist() == expected
+    days = [[date(2026, 1, 1 + int(cell)) for cell in column] for column in whole]
+    assert stump_scores(Cells(np.array(days, dtype=object)), weights).tolist() == expected
+    # Two values: a threshold and a value ask the same.
+    assert stump_scores(Cells(codes=whole), weights).tolist() == expected
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint64", "datetime64[us]", "object", "float64"])
+def test_missing_cells_do_not_count(kind: str) -> None:
+    rng = np.random.default_rng(7)
+    whole = rng.integers(1000, 1010, (3, 200))
+    missing = rng.random((3, 200)) < [[0.3], [0.0], [1.0]]
+    weights = rng.choice([UNIT, -UNIT], 200)
+    found = stump_scores(Cells(whole.astype(kind), missing=missing), weighed(weights.tolist()))
+    for column in range(3):
+        there = ~missing[column]
+        alone = Cells(whole[[column]][:, there])
+        expected = stump_scores(alone, RowWeights.of_rows(weights[there]))
+        assert found[:, column].tolist() == expected[:, 0].tolist()
+    assert found[0, 2] == 0
+
+
+def test_a_time_that_is_none_is_missing() -> None:
+    days = np.array([["2026-01-01", "NaT", "2026-01-02", "NaT"]], dtype="datetime64[D]")
+    found = stump_scores(Cells(days), weighed([UNIT, UNIT, -UNIT, UNIT]))
+    assert found.tolist() == [[2 * UNIT]]
+
+
+def test_the_largest_sums_do_not_overflow() -> None:
+    # 2^31 - 1 rows of weight 1 come to this.
+    most = ((1 << 31) - 1) * UNIT
+    assert 2 * most < 1 << 63
+    x = np.zeros((1, 100_000))
+    assert stump_scores(Cells(x), weighed([UNIT] * 100_000)).tolist() == [[100_000 * UNIT]]
+
+
+def test_no_rows_score_nothing() -> None:
+    none = RowWeights(np.zeros(0, dtype=np.int64), np.array([[0, UNIT], [0, 1]]))
+    assert stump_scores(Cells(np.zeros((3, 0))), none).tolist() == [[0] * 3] * 2
+    assert stump_scores(Cells(np.zeros((0, 2))), weighed([1, 1])).shape == (1, 0)
+
+
+@given(st.lists(FLOAT, min_size=1, max_size=20))
+def test_keys_have_the_order_of_the_floats(column: list[float]) -> None:
+    found = cell_keys(np.array([column], dtype=np.float64))
+    keys = found.keys[0].tolist()
+    for a, x in zip(keys, column, strict=True):
+        assert a <= int(found.largest[0])
+        for b, z in zip(keys, column, strict=True):
+            if x == x and z == z:
+                assert (a < b, a == b) == (x < z, x == z)
+
+
+def test_keys_of_plain_numbers_are_small() -> None:
+    # Whole numbers in floats, and numbers near each other far from 0: small keys can be counted.
+    whole = cell_keys(np.arange(1024.0)[np.newaxis])
+    assert int(whole.largest[0]) < 1 << 14
+    far = cell_keys(1e6 + np.arange(1024.0)[np.newaxis])
+    assert int(far.largest[0]) < 1 << 14
+
+
+def test_scores_and_cells_do_not_show_when_printed() -> None:
+    weights = weighed([UNIT, 12345])
+    assert "12345" not in repr(weights)
+    assert "777" not in repr(Cells(np.array([[777.0, 777.0]]), np.array([[777, 777]])))
+
+
+@pytest.mark.parametrize(
+    ("groups", "values"),
+    [
+        ([1], [[0, UNIT + 1]]),
+        ([1], [[0, -UNIT - 1]]),
+        ([0], [[1, 0]]),
+        ([2], [[0, 1]]),
+        ([-1], [[0, 1]]),
+        ([0], [[]]),
+    ],
+)
+def test_weights_beyond_1_are_refused(groups: list[int], values: list[list[int]]) -> None:
+    with pytest.raises(UsageError):
+        RowWeights(np.array(groups), np.array(values, dtype=np.int64))
+
+
+def test_the_least_integer_is_no_weight() -> None:
+    # Its absolute value is itself, in 64 bits.
+    with pytest.raises(UsageError):
+        RowWeights(np.array([1]), np.array([[0, -(2**63)]]))
+    with pytest.raises(UsageError):
+        weighed([-(2**63)])
+
+
+def test_cells_that_do_not_fit_are_refused() -> None:
+    for cells in (
+        lambda: Cells(),
+        lambda: Cells(np.zeros(3)),
+        lambda: Cells(np.zeros((1, 3)), np.zeros((1, 4), dtype=np.int64)),
+        lambda: Cells(codes=np.zeros((1, 3))),
+        lambda: stump_scores(Cells(np.zeros((1, 3), dtype=complex)), weighed([1, 1, 1])),
+        lambda: stump_scores(Cells(np.zeros((1, 3))), weighed([1])),
+    ):
+        with pytest.raises(UsageError):
+            cells()
