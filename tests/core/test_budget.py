@@ -23,6 +23,7 @@ from dpsel.core.budget import (
 from dpsel.core.errors import UsageError
 from dpsel.core.mechanisms import joint, lipschitz, oneshot_laplace, peeling, permute_and_flip
 from dpsel.core.mechanisms.lipschitz import float_slack
+from dpsel.core.mechanisms.losses import LipschitzLosses
 from dpsel.core.mechanisms.noisy import rounding_cost, single_limit
 from dpsel.core.mechanisms.registry import MECHANISMS
 from dpsel.core.privacy import Guarantee, Neighbors, Scope
@@ -195,7 +196,7 @@ def test_no_mechanism_spends_more_epsilon_than_the_decimal_that_is_charged(
     for module in (joint, oneshot_laplace, peeling, permute_and_flip):
         record = recorded(module.weighted_scores, 2, weights)
         monkeypatch.setattr(module, "weighted_scores", record)
-    losses = recorded(lipschitz.LipschitzLosses, 3, weights)
+    losses = recorded(LipschitzLosses, 3, weights)
     monkeypatch.setattr(lipschitz, "LipschitzLosses", losses)
     k, times, cost = ASKED[name]
     asked = decimals_below(range(-3, 90, 3), 8)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from dpsel.core.audit.exact_law import subset_law
 from dpsel.core.audit.laws import LAWS, peeling_law
 from dpsel.core.audit.loss import loss
 from dpsel.core.audit.pairs import two_levels
@@ -94,6 +95,32 @@ def largest_loss(name: str, d: int, k: int, epsilon: float, drawn_with: float) -
     return max(
         loss(law(x, k, drawn_with), law(other, k, drawn_with)) / epsilon for x, other in tried
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "d", "k"),
+    [
+        ("canonical-lipschitz", 2, 1),
+        ("canonical-lipschitz", 4, 1),
+        ("canonical-lipschitz", 4, 3),
+        ("joint", 2, 1),
+        ("joint", 4, 1),
+    ],
+)
+def test_one_feature_or_all_but_one_take_all_of_epsilon(name: str, d: int, k: int) -> None:
+    assert 0.999 < largest_loss(name, d, k, 1.0, 1.0) <= 1 + 1e-9
+    assert largest_loss(name, d, k, 1.0, 1.0 / MUTANT) > 1.1
+
+
+@pytest.mark.parametrize("gamma", [0.25, 0.5, 0.75])
+def test_other_sizes_and_weights_have_no_epsilon_left_over(gamma: float) -> None:
+    # With twice the epsilon, as for one feature, they would break the guarantee.
+    d, k = (4, 2) if gamma == 0.5 else (4, 3)
+    pairs = [two_levels(d, k, (high, 1), 2.0) for high in range(k + 1)]
+    law = [
+        (subset_law(p.scores, k, 1.0, gamma), subset_law(p.neighbor, k, 1.0, gamma)) for p in pairs
+    ]
+    assert 0.5 < max(loss(*two) for two in law) <= 1.0
 
 
 @pytest.mark.parametrize(("d", "k"), [(2, 1), (4, 3), (5, 3)])

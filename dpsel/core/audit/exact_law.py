@@ -63,7 +63,11 @@ def _lipschitz_law(
     # The top set's utility without a margin, from which all others are cut off.
     middle = (2 * gamma - 1) * sorted(x)[-k]
     cap = math.log(len(subsets)) + _CAP_MARGIN
-    values = np.clip(0.5 * epsilon * (np.array(utilities) - middle), -cap, cap)
+    # For one feature, or all but one, and equal weights, utilities are half of a single score each,
+    # less what all have in common.
+    halved = not margin and gamma == 0.5 and k in (1, len(x) - 1)
+    weight = epsilon if halved else 0.5 * epsilon
+    values = np.clip(weight * (np.array(utilities) - middle), -cap, cap)
     chances = flip_law(values, np.ones(len(subsets)))
     return dict(zip(subsets, chances.tolist(), strict=True))
 

@@ -113,7 +113,8 @@ def laplace_law(x: Sequence[float], k: int, epsilon: float, delta: float = 0.0) 
 def joint_law(x: Sequence[float], k: int, epsilon: float) -> Law:
     """Return the law of the joint exponential mechanism, as that of sets."""
     limit = k * math.log(len(x)) + 128.0
-    values = _weighted(x, k, 0.25 * epsilon, limit)
+    # With one feature it is the exponential mechanism.
+    values = _weighted(x, k, epsilon / (2 if k == 1 else 4), limit)
     ordered = np.sort(values)[::-1]
     law: Law = {}
     for sequence in itertools.permutations(range(len(x)), k):

@@ -26,7 +26,8 @@ def canonical_lipschitz(
 
     A subset S has the utility gamma min_S x - (1-gamma) max(max_{not S} x, min_S x), for scores
     x in units of their sensitivity. It moves by at most 1 between neighbors. Every subset
-    gets epsilon / 2 times its utility plus an Exp(1) draw, and the largest wins.
+    gets epsilon / 2 times its utility plus an Exp(1) draw, and the largest wins. Where utilities
+    move by less, epsilon counts for more: see `largest_move`.
 
     Privacy:
         Domain: finite scores, at least k of them.

@@ -2,7 +2,8 @@
 
 A sequence s of k different features has the utility -miss(s), where miss(s) is the largest of
 x[j] - x_{s_j}: how far its j-th feature falls behind the j-th largest score [GJMR22]. For scores
-that may all move either way a miss moves by at most 2 between neighbors.
+that may all move either way a miss moves by at most 2 between neighbors. For k = 1 the miss of
+feature i is x[1] - x_i, where x[1] is the same for all: without it, it moves by at most 1.
 
 Sampling is exact and needs no table of all d k misses. exp(-a miss(s)) is the chance that an
 exponential time of rate a is at least miss(s); so a time tau with a density proportional to
@@ -35,7 +36,7 @@ def joint(scores: Scores, k: int, epsilon: float, rng: Randomness, *, draws: int
         Neighbors: whatever the sensitivity of `scores` was stated for.
         Sensitivity: L-infinity, at most `scores.sensitivity` (promised by the caller).
         Guarantee: epsilon-DP for the sequence, and so for the set, for each draw: the exponential
-            mechanism with exp(-epsilon miss / (4 Delta)).
+            mechanism with exp(-epsilon miss / (4 Delta)), for k = 1 exp(-epsilon miss / (2 Delta)).
         Assumes: an rng the adversary cannot predict. Rounding is paid for: see `rounding_cost`.
         Tested by: tests/privacy/test_noisy_mechanisms.py
 
@@ -51,7 +52,8 @@ def joint(scores: Scores, k: int, epsilon: float, rng: Randomness, *, draws: int
     # Up to here times count: a larger miss is as good as any other, with a chance below exp(-128).
     limit = k * math.log(d) + 128.0
     effective = effective_epsilon(epsilon, rounding_cost(k + 64, limit))
-    misses = _Misses(weighted_scores(scores, k, 0.25 * effective, limit), k, limit)
+    weight = (0.5 if k == 1 else 0.25) * effective
+    misses = _Misses(weighted_scores(scores, k, weight, limit), k, limit)
     rows = [misses.ranking.indices(misses._sequence(misses._draw(rng), rng)) for _ in range(draws)]
     return np.sort(np.stack(rows), axis=1)
 

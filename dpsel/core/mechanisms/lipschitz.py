@@ -53,7 +53,8 @@ def lipschitz_top_k(
     if k == d:
         return np.tile(np.arange(d), (draws, 1))
     ranking = Ranking(scores.values)
-    effective = effective_epsilon(epsilon, float_slack(d, k))
+    moved = largest_move(d, k, gamma, margin=margin)
+    effective = effective_epsilon(epsilon, float_slack(d, k)) / moved
     losses = LipschitzLosses(ranking, k, gamma, effective / scores.sensitivity, margin)
     h, t = CLASSES[sampler](losses, draws, rng)
     ranks = uniform_members(h, t, k, rng)
@@ -62,6 +63,17 @@ def lipschitz_top_k(
     else:
         indices = np.stack([ranking.few_indices(row) for row in ranks])
     return np.sort(indices, axis=1)
+
+
+def largest_move(d: int, k: int, gamma: float, *, margin: bool) -> float:
+    """Return by how much utilities move between neighbors, but for what they have in common.
+
+    What is the same for all subsets changes no comparison. Mostly it is nothing, and they move by
+    1. For k = 1 and gamma = 1/2, without a margin, the utility of {i} is (x_i - x[1]) / 2 for every
+    i: without the common x[1] it moves by 1/2. For k = d-1 that of all but i is (x[d] - x_i) / 2.
+    Both are permute-and-flip, to select or to leave out one feature, and take twice the epsilon.
+    """
+    return 0.5 if not margin and gamma == 0.5 and k in (1, d - 1) else 1.0
 
 
 def float_slack(d: int, k: int) -> float:
