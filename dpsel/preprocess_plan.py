@@ -66,6 +66,7 @@ class PreprocessPlan:
 def make_preprocess_plan(
     *,
     target: str,
+    person: str | None,
     features: Sequence[str],
     exclude: Sequence[str],
     positive: str | None,
@@ -93,6 +94,7 @@ def make_preprocess_plan(
             tuple(features),
             tuple(exclude),
             labels=encode or positive is not None,
+            person=person,
             declared=frozenset() if public is None else public.declared(target),
         ),
         positive=positive,

@@ -1,6 +1,7 @@
 """From raw tables to bounded ones: find the scaling, then write every row with it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +15,8 @@ from dpsel.core.choices import Center, Scale
 from dpsel.core.scaling import Scaling, data_scaling, public_scaling
 from dpsel.core.sketches import Anchors, Distances, sketched_statistics
 from dpsel.core.statistics import ColumnStatistics, Moments, exact_statistics
-from dpsel.io.columns import Layout, choose_columns, visible_columns
+from dpsel.io.columns import Kind, Layout, choose_columns, visible_columns
+from dpsel.io.distinct import PersonColumn, person_type
 from dpsel.io.pieces import RowReader, Table, reduce_pieces
 from dpsel.io.provenance import Provenance, names_digest
 from dpsel.io.tables import file_bytes, unchanged_table
@@ -41,6 +43,12 @@ class Prepared:
     provenance: Provenance
     kept: list[FloatArray] | None
     """All rows, if they fit in memory, so that they need not be read again."""
+    names: tuple[str, ...]
+    """The columns to write: features, target, and the persons if they are passed on."""
+    person: int | None
+    """Which column has the persons."""
+    person_type: Any | None
+    """Their Arrow type."""
 
 
 @dataclass
@@ -82,7 +90,9 @@ Opener = Callable[[], Table]
 def prepare(open_again: Opener, plan: PreprocessPlan, reporter: Reporter) -> Prepared:
     """Look at a table as often as it takes to know how to scale it."""
     with unchanged_table(open_again()) as table:
-        layout = replace(choose_columns(table.columns, plan.wanted, table.label), whole_rows=True)
+        chosen = choose_columns(table.columns, plan.wanted, table.label)
+        kind = None if chosen.person is None else table.columns[chosen.person].kind
+        layout = replace(chosen, whole_rows=True, person=None)
         names = [column.name for column in visible_columns(table.columns)]
         before = table.provenance
     classes = plan.classes
@@ -94,8 +104,26 @@ def prepare(open_again: Opener, plan: PreprocessPlan, reporter: Reporter) -> Pre
     if plan.needs_statistics:
         statistics, kept, medians = _statistics(open_again, layout, coding, plan, reporter)
     scaling = _scaling(plan, bounds, statistics, coding)
-    provenance = _provenance(plan, before, layout, medians)
-    return Prepared(layout, coding, scaling, provenance, kept)
+    person = plan.wanted.person
+    written = (*layout.names, plan.wanted.target, *([] if person is None else [person]))
+    return Prepared(
+        layout=layout,
+        coding=coding,
+        scaling=scaling,
+        provenance=_provenance(plan, before, written, medians),
+        kept=kept,
+        names=written,
+        person=chosen.person,
+        person_type=_person_type(open_again, chosen.person, kind),
+    )
+
+
+def _person_type(open_again: Opener, person: int | None, kind: Kind | None) -> Any | None:
+    """Return the type in which persons are passed on, if they are."""
+    if person is None or kind is None:
+        return None
+    with unchanged_table(open_again()) as table:
+        return person_type(table.persons(person), kind)
 
 
 def _bounds(
@@ -109,7 +137,7 @@ def _bounds(
 
 
 def _provenance(
-    plan: PreprocessPlan, before: Provenance | None, layout: Layout, medians: str | None
+    plan: PreprocessPlan, before: Provenance | None, names: Sequence[str], medians: str | None
 ) -> Provenance:
     """Return the record of what is done now, and of what was done before."""
     earlier = () if before is None else before.read_off_the_data
@@ -125,8 +153,9 @@ def _provenance(
         classes=plan.classes,
         bounds=None if plan.bounds is None else plan.bounds.to_dict(),
         medians=medians,
-        columns=names_digest([*layout.names, plan.wanted.target]),
+        columns=names_digest(names),
         version=__version__,
+        person=plan.wanted.person,
     )
 
 
@@ -137,23 +166,29 @@ def write_prepared(
     reporter: Reporter,
     threads: int,
 ) -> Changes:
-    """Write every row of a table, scaled.
+    """Write every row of a table, scaled, and its person as it is.
 
     Privacy:
         Guarantee: none; the written table is as private as the one that was read.
         Tested by: tests/cli/test_preprocess.py
     """
     changes = Changes()
+    with ExitStack() as opened:
+        persons: PersonColumn | None = None
+        if prepared.person is not None:
+            table = opened.enter_context(unchanged_table(open_again()))
+            persons = PersonColumn(table.persons(prepared.person), prepared.person_type)
 
-    def add(rows: FloatArray) -> None:
-        changes.count(rows, prepared.scaling)
-        writer.write(prepared.scaling.apply(rows))
+        def add(rows: FloatArray) -> None:
+            changes.count(rows, prepared.scaling)
+            these = None if persons is None else persons.next(len(rows))
+            writer.write(prepared.scaling.apply(rows), these)
 
-    if prepared.kept is not None:
-        for rows in prepared.kept:
-            add(rows)
-    else:
-        _reduce(open_again, prepared.layout, prepared.coding, _rows, add, threads, reporter)
+        if prepared.kept is not None:
+            for rows in prepared.kept:
+                add(rows)
+        else:
+            _reduce(open_again, prepared.layout, prepared.coding, _rows, add, threads, reporter)
     writer.close()
     return changes
 

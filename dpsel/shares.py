@@ -18,7 +18,7 @@ from dpsel.core.scores.base import TotalingScore, WorksAtTheEnd
 from dpsel.core.scores.registry import find_score
 from dpsel.io.columns import Column, Layout, same_layout
 from dpsel.io.formats import InputFormat
-from dpsel.io.pieces import FileTable, Piece, RowReader, reduce_pieces
+from dpsel.io.pieces import Piece, RowReader, Table, reduce_pieces
 from dpsel.io.provenance import Provenance
 from dpsel.io.sources import Source
 from dpsel.io.splits import TARGET_BYTES, Split, TableFiles, open_part, split_files
@@ -218,7 +218,7 @@ def _pieces(
             learned.append((number, table.provenance))
 
 
-def _tables(work: Work, split: Split) -> Iterator[tuple[int, FileTable]]:
+def _tables(work: Work, split: Split) -> Iterator[tuple[int, Table]]:
     """Yield the parts of a split, opened, with the numbers of their files."""
     for part in split.parts:
         with closing(open_part(part, work.input_format, work.separator)) as table:

@@ -17,6 +17,7 @@ def preprocess(
     output: own.OutputArgument = None,
     target: own.TargetColumn = None,
     show: own.Show = None,
+    person: own.PersonColumn = None,
     features: options.Features = [],  # noqa: B006
     exclude: options.Exclude = [],  # noqa: B006
     positive: options.Positive = None,
@@ -61,12 +62,15 @@ def preprocess(
     written = table_format or (
         TableFormat.PARQUET if output == "-" else table_format_of(Path(output).name)
     )
+    if person is not None and (features_in is Orientation.ROWS or label_key is not None):
+        raise UsageError("--person needs a table with a sample a row, and columns for features")
     from dpsel.io.raw_tables import RawTable
     from dpsel.plan import plan_separator
     from dpsel.preprocess_plan import make_preprocess_plan
 
     plan = make_preprocess_plan(
         target=target,
+        person=person,
         features=features,
         exclude=exclude,
         positive=positive,
@@ -121,9 +125,10 @@ def _run(
         try:
             writer = open_writer(
                 place.stream,
-                [*prepared.layout.names, plan.wanted.target],
+                prepared.names,
                 written,
                 prepared.provenance,
+                prepared.person_type,
                 single=single,
                 seekable=output != STDOUT,
             )

@@ -28,6 +28,15 @@ TargetColumn = Annotated[
     str | None,
     typer.Option("--target", metavar="COLUMN", help="The column to predict.", show_default=False),
 ]
+PersonColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--person",
+        metavar="COLUMN",
+        help="The column that says whose row it is: pass it on as it is, for `dpsel select`.",
+        rich_help_panel=options.COLUMNS_PANEL,
+    ),
+]
 Show = Annotated[
     str | None,
     typer.Option("--show", metavar="FILE", help="Print how a table was preprocessed, and stop."),

@@ -14,7 +14,7 @@ from dpsel.io.border import reading
 from dpsel.io.columns import Column, Layout, marked_index, pandas_index
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.pieces import Groups, Piece, RowReader, Rows, groups_within
-from dpsel.io.provenance import from_metadata
+from dpsel.io.provenance import from_metadata, recorded_columns
 from dpsel.io.sources import ByteStream, Source
 
 _KIND = KINDS[InputFormat.ARROW]
@@ -41,8 +41,8 @@ class ArrowStreamTable:
         self._batches = batches
         self._stream = stream
         self.label = label
-        self.columns = columns_of(batches.schema)
         self.provenance = from_metadata(batches.schema.metadata, batches.schema.names)
+        self.columns = recorded_columns(columns_of(batches.schema), self.provenance)
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
         """Yield all pieces, in order."""
@@ -82,8 +82,8 @@ class ArrowFileTable:
         self._place = source.open_random()
         with reading(self.label, _KIND):
             reader = self._reader(None)
-            self.columns = columns_of(reader.schema)
             self.provenance = from_metadata(reader.schema.metadata, reader.schema.names)
+            self.columns = recorded_columns(columns_of(reader.schema), self.provenance)
             count = reader.num_record_batches
         self._groups = groups_within(groups, count, self.label)
 

@@ -38,7 +38,9 @@ class Use(Enum):
 
     ANY = "anything"
     NAMED = "anything, if it is asked for by name"
-    """An index of pandas: nobody means it to be a feature."""
+    """An index of pandas, or persons that were passed on: nobody means it to be a feature."""
+    SCALED = "anything but persons"
+    """Scaled by `dpsel preprocess`: two persons may have become one."""
 
 
 class Column(NamedTuple):
@@ -153,8 +155,8 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
     _refuse_kinds(columns, features, label, declared)
     if columns[target].kind is not Kind.FOLDER or wanted.target not in declared:
         refuse_target(columns[target], label, labels=wanted.labels)
-    if person is not None and columns[person].kind is Kind.OTHER:
-        raise InputError(f"{label}: --person: '{wanted.person}' holds nested values")
+    if person is not None:
+        _refuse_person(columns[person], label)
     return Layout(
         features=tuple(features),
         names=tuple(names[i] for i in features),
@@ -212,7 +214,10 @@ def same_layout(
                 f"{other}: column '{column.name}' holds {column.kind.value}, "
                 f"but {expected[column.name].value} in {label}"
             )
-    return layout.moved(columns, there)
+    here = layout.moved(columns, there)
+    if here.person is not None:
+        _refuse_person(there[here.person], other)
+    return here
 
 
 def _compared(column: Column, asked: Collection[str]) -> bool:
@@ -235,6 +240,17 @@ def refuse_target(target: Column, label: str, *, labels: bool) -> None:
             f"{label}: the target '{target.name}' holds {target.kind.value}; "
             "name one of its labels with --positive LABEL, code them all with "
             "`dpsel preprocess --encode-target`, or give a numeric column"
+        )
+
+
+def _refuse_person(person: Column, label: str) -> None:
+    """Refuse a column that cannot tell persons apart."""
+    if person.kind is Kind.OTHER:
+        raise InputError(f"{label}: --person: '{person.name}' holds nested values")
+    if person.use is Use.SCALED:
+        raise InputError(
+            f"{label}: --person: '{person.name}' was scaled, so several persons may have become "
+            f"one; pass it on with `dpsel preprocess --person '{person.name}'`"
         )
 
 

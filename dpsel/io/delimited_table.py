@@ -17,7 +17,7 @@ from dpsel.io.columns import Column, Kind, Layout, refuse_target, refuse_text
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.frames import pl
 from dpsel.io.pieces import Piece, RowReader
-from dpsel.io.provenance import Provenance, beside, sidecar
+from dpsel.io.provenance import Provenance, beside, recorded_columns, sidecar
 from dpsel.io.rows_of_text import BLOCK_BYTES, TextRows, cut_rows, rows_end
 from dpsel.io.sources import Source
 from dpsel.io.words import WORDS_FOR_MISSING
@@ -41,8 +41,11 @@ class DelimitedTable:
             recorded = source.path is not None and sidecar(source.path).exists()
             self._text = TextRows(self._stream, separator, self.label, block_bytes, digest=recorded)
             opened.pop_all()
-        self.columns = tuple(Column(name, Kind.UNKNOWN) for name in self._text.header)
+        columns = tuple(Column(name, Kind.UNKNOWN) for name in self._text.header)
         self._claimed = beside(source.path, self._text.header)
+        # Whether the record is about this very content is not known yet, and does not matter here:
+        # it can only take columns away.
+        self.columns = recorded_columns(columns, self._claimed and self._claimed[0])
 
     @property
     def provenance(self) -> Provenance | None:

@@ -3,12 +3,14 @@
 No value can stop this: neither bytes that are no UTF-8 nor a date that is in no calendar.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from dpsel.core.arrays import IntArray
+from dpsel.core.errors import InputError
 from dpsel.io.arrow_values import is_text, kind_of
 from dpsel.io.columns import Kind
 from dpsel.io.frames import pl
@@ -27,7 +29,7 @@ def distinct_texts(column: Any) -> tuple[list[str], IntArray]:
     places: dict[str, int] = {}
     codes = [np.empty(0, dtype=np.int64)]
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-        chunk = chunk.storage if isinstance(chunk, pa.ExtensionArray) else chunk
+        chunk = _stored(chunk)
         encoded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
         texts = _texts_of(encoded.dictionary)
         found = [-1 if text is None else places.setdefault(text, len(places)) for text in texts]
@@ -50,7 +52,7 @@ def distinct_persons(column: Any) -> tuple[list[str], IntArray]:
         Tested by: tests/hardening/test_persons.py
     """
     texts, codes = distinct_texts(column)
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    kind = _plain(column.type)
     if pa.types.is_integer(kind):
         return texts, codes
     of_bytes = kind_of(kind) is Kind.BINARY
@@ -75,6 +77,72 @@ def _person(text: str) -> str | None:
 def _person_of_bytes(text: str) -> str | None:
     """Return a person who is bytes, given as their digits: no number is meant by these."""
     return text if bytes.fromhex(text).strip() else None
+
+
+def person_type(columns: Iterable[Any], kind: Kind) -> pa.DataType:
+    """Return the type in which persons of one kind can be passed on, whatever file they are in.
+
+    That is the type of the columns if all have the same. Equal numbers and times are equal texts.
+    """
+    if kind is Kind.BINARY:
+        return pa.large_binary()
+    if kind not in (Kind.NUMBER, Kind.TIME):
+        return pa.large_string()
+    found = {_plain(column.type) for column in columns} - {pa.null()}
+    one = found.pop() if len(found) == 1 else pa.large_string()
+    return pa.large_string() if pa.types.is_interval(one) else one
+
+
+class PersonColumn:
+    """The persons of a table in the order of its rows, given out some rows at a time."""
+
+    def __init__(self, columns: Iterator[Any], kind: pa.DataType) -> None:
+        """Give out `columns`, one after the other, as one type."""
+        self._columns = columns
+        self._kind = kind
+        self._next = pa.nulls(0, kind)
+
+    def next(self, rows: int) -> Any:
+        """Return the persons of the next rows, as they are."""
+        found = [pa.nulls(0, self._kind)]
+        while rows:
+            if not len(self._next):
+                self._next = self._typed(next(self._columns, None))
+            found.append(self._next.slice(0, rows))
+            self._next = self._next.slice(len(found[-1]))
+            rows -= len(found[-1])
+        return pa.concat_arrays(found)
+
+    def _typed(self, column: Any) -> Any:
+        """Return an Arrow column as an array of the type."""
+        if column is None:
+            raise InputError("the table has changed since its persons were counted")
+        if pa.types.is_large_string(self._kind):
+            return as_texts(column)
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        plain = [chunk.cast(_plain(chunk.type)).cast(self._kind) for chunk in map(_stored, chunks)]
+        return pa.concat_arrays([pa.nulls(0, self._kind), *plain])
+
+
+def persons_in_text(column: Any) -> Any:
+    """Return persons as an array of texts that tell them apart as well as the column does."""
+    if kind_of(column.type) is not Kind.BINARY:
+        return as_texts(column)
+    texts = as_texts(column).to_pylist()
+    persons = [None if text is None else _person_of_bytes(text) for text in texts]
+    # Digits alone would be read as numbers.
+    found = [None if person is None else f"0x{person}" for person in persons]
+    return pa.array(found, pa.large_string())
+
+
+def _stored(chunk: Any) -> Any:
+    """Return what an array of any type is stored as."""
+    return chunk.storage if isinstance(chunk, pa.ExtensionArray) else chunk
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values, without categories."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def as_texts(column: Any) -> Any:

@@ -13,7 +13,7 @@ from dpsel.core.errors import InputError
 from dpsel.io.arrow_values import text_numbers
 from dpsel.io.columns import Column, Kind, Layout
 from dpsel.io.hive import Keys
-from dpsel.io.pieces import FileTable, Piece, RowReader
+from dpsel.io.pieces import Piece, RowReader, Table
 from dpsel.io.provenance import Provenance
 from dpsel.io.sources import Source
 
@@ -26,7 +26,7 @@ class KeyedTable:
 
     sources: tuple[Source, ...] = ()
 
-    def __init__(self, table: FileTable, keys: Keys) -> None:
+    def __init__(self, table: Table, keys: Keys) -> None:
         """Add `keys` to the columns of a file."""
         own = {column.name for column in table.columns}
         self._table = table

@@ -16,7 +16,7 @@ from dpsel.io.border import reading
 from dpsel.io.columns import Column, Kind, Layout
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.pieces import Groups, Piece, RowReader, Rows, groups_within
-from dpsel.io.provenance import from_metadata
+from dpsel.io.provenance import from_metadata, recorded_columns
 from dpsel.io.sources import Source
 from dpsel.io.turned_pieces import rows_of_columns
 
@@ -44,8 +44,9 @@ class ParquetTable:
         with reading(self.label, _KIND):
             file = pq.ParquetFile(self._open())
             self._metadata = file.metadata
-            self.columns: tuple[Column, ...] = columns_of(file.schema_arrow)
             self.provenance = from_metadata(file.metadata.metadata, file.schema_arrow.names)
+            found = columns_of(file.schema_arrow)
+            self.columns: tuple[Column, ...] = recorded_columns(found, self.provenance)
             file.close()
         self._groups = groups_within(groups, self._metadata.num_row_groups, self.label)
 

@@ -58,16 +58,12 @@ class Table(Protocol):
         """Yield all pieces, in order."""
         ...
 
-    def close(self) -> None:
-        """Let go of the file."""
-        ...
-
-
-class FileTable(Table, Protocol):
-    """A table that is one file."""
-
     def persons(self, position: int) -> Iterator[Any]:
         """Yield one column of all rows, in order, as Arrow columns."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
         ...
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsel.core.privacy import Scope
+from dpsel.io.columns import Column, Use
 from dpsel.io.text import json_text
 
 KEY = b"dpsel.provenance"
@@ -37,6 +38,8 @@ class Provenance:
     columns: str
     """A digest of the names of all columns: with others it is another table."""
     version: str
+    person: str | None = None
+    """The column of persons that was passed on as it was, if one was."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -65,6 +68,20 @@ class Provenance:
 def names_digest(names: Sequence[str]) -> str:
     """Return a digest of column names, in their order."""
     return hashlib.sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def recorded_columns(columns: tuple[Column, ...], made: Provenance | None) -> tuple[Column, ...]:
+    """Return columns with the use that a record leaves them: all but the persons were scaled."""
+    if made is None:
+        return columns
+    # A table with other columns has some that were added later.
+    rest = made.columns == names_digest([column.name for column in columns])
+    return tuple(
+        column._replace(use=Use.NAMED)
+        if column.name == made.person
+        else Column(column.name, column.kind, Use.SCALED if rest else column.use)
+        for column in columns
+    )
 
 
 def from_metadata(
@@ -116,11 +133,12 @@ def _parsed(text: bytes) -> Provenance | None:
             return None
         fields["read_off_the_data"] = tuple(fields["read_off_the_data"])
         fields["classes"] = None if fields["classes"] is None else tuple(fields["classes"])
+        fields.setdefault("person", None)  # Which older records do not have.
         found = Provenance(**{name: fields[name] for name in Provenance.__dataclass_fields__})
         json_text(found.to_dict()).encode()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    texts = (*found.read_off_the_data, found.columns, found.version)
+    texts = (*found.read_off_the_data, found.columns, found.version, found.person or "")
     sound = all(isinstance(value, str) for value in texts)
     consistent = found.data_dependent is bool(found.read_off_the_data)
     return found if sound and consistent else None

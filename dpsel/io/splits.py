@@ -10,7 +10,7 @@ from typing import Any
 from dpsel.core.errors import InputError, UsageError
 from dpsel.io.formats import InputFormat
 from dpsel.io.hive import Keys
-from dpsel.io.pieces import FileTable, Groups
+from dpsel.io.pieces import Groups, Table
 from dpsel.io.places import Store
 from dpsel.io.remote import RemoteSource
 from dpsel.io.sources import Source, common_format, find_sources
@@ -97,7 +97,7 @@ def split_files(files: TableFiles, target_bytes: int = TARGET_BYTES) -> list[Spl
         return list(_gathered((part for parts in found for part in parts), target_bytes))
 
 
-def open_part(part: FilePart, input_format: InputFormat, separator: str | None) -> FileTable:
+def open_part(part: FilePart, input_format: InputFormat, separator: str | None) -> Table:
     """Open just the rows of a part, in a process that may be on another machine."""
     source: Source = Source(Path(part.path))
     if part.store is not None:
@@ -118,7 +118,7 @@ def open_part(part: FilePart, input_format: InputFormat, separator: str | None) 
 
 def _opened(
     source: Source, groups: Groups | None, input_format: InputFormat, separator: str | None
-) -> FileTable:
+) -> Table:
     """Open a file, or some groups of it."""
     if groups is None:
         return plain_opener(input_format, separator)(source)

@@ -11,7 +11,7 @@ from dpsel.core.errors import UsageError
 from dpsel.io.border import reading
 from dpsel.io.columns import Layout, same_layout
 from dpsel.io.formats import KINDS, InputFormat
-from dpsel.io.pieces import FileTable, Piece, RowReader, Table
+from dpsel.io.pieces import Piece, RowReader, Table
 from dpsel.io.provenance import Provenance
 from dpsel.io.sources import Source, common_format, find_sources
 
@@ -62,11 +62,11 @@ def unchanged_table(table: Table) -> Iterator[Table]:
         yield table
 
 
-def file_opener(found: InputFormat, separator: str | None) -> Callable[[Source], FileTable]:
+def file_opener(found: InputFormat, separator: str | None) -> Callable[[Source], Table]:
     """Return what opens one source of a format, with the columns of its folders."""
     opener = plain_opener(found, separator)
 
-    def opened(source: Source) -> FileTable:
+    def opened(source: Source) -> Table:
         table = opener(source)
         if not source.keys:
             return table
@@ -77,7 +77,7 @@ def file_opener(found: InputFormat, separator: str | None) -> Callable[[Source],
     return opened
 
 
-def plain_opener(found: InputFormat, separator: str | None) -> Callable[[Source], FileTable]:
+def plain_opener(found: InputFormat, separator: str | None) -> Callable[[Source], Table]:
     """Return what opens one source of a format, with its own columns only."""
     if found is InputFormat.PARQUET:
         return _open_parquet
@@ -98,7 +98,7 @@ def open_cells(source: Source, found: InputFormat) -> Any:
     return ParquetTable(source)
 
 
-def _open_parquet(source: Source) -> FileTable:
+def _open_parquet(source: Source) -> Table:
     """Open a Parquet file with the reader that is faster for its shape."""
     from dpsel.io.wide_parquet import open_wide_parquet
 
@@ -110,7 +110,7 @@ def _open_parquet(source: Source) -> FileTable:
     return ParquetTable(source)
 
 
-def _open_arrow(source: Source) -> FileTable:
+def _open_arrow(source: Source) -> Table:
     """Open an Arrow file or stream."""
     import pyarrow as pa
     import pyarrow.ipc
@@ -182,6 +182,14 @@ class _ManyTables:
                     yield replace(piece, done=(before + piece.done * size) / whole)
                 self._learn(table)
             before += size
+
+    def persons(self, position: int) -> Iterator[Any]:
+        """Yield one column of all rows of all files, in order."""
+        layout = Layout((), (), position, labels=True, person=position, declared=frozenset())
+        for source in self._sources:
+            with closing(self._opener(source)) as table:
+                here = same_layout(layout, self.columns, self.label, table.columns, table.label)
+                yield from table.persons(here.target)
 
     def _learn(self, table: Table) -> None:
         """Remember that a file was made by looking at its data."""

@@ -60,5 +60,13 @@ class TurnedTable:
             block: Block = these.block(0, np.asfortranarray(samples[:, places]))
             yield Piece(lambda block=block: block, last / len(self._marks))  # type: ignore[misc]
 
+    def persons(self, position: int) -> Iterator[Any]:
+        """Yield one column of all samples, in order."""
+        if position == len(self._places):
+            yield self._marks
+            return
+        for first, last in self._kept.column_groups():
+            yield pa.array(self._kept.columns(first, last)[self._places[position]])
+
     def close(self) -> None:
         """Do nothing: it may be read again."""

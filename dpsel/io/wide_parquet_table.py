@@ -15,7 +15,7 @@ from dpsel.io.columns import Column, Kind, Layout, marked_index, pandas_index
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.frames import pl
 from dpsel.io.pieces import Piece, RowReader, Rows
-from dpsel.io.provenance import from_metadata
+from dpsel.io.provenance import from_metadata, recorded_columns
 from dpsel.io.sources import Source
 from dpsel.io.turned_pieces import rows_of_columns
 from dpsel.io.wide_scan import WideScan
@@ -48,8 +48,9 @@ class WideParquetTable:
             if scan.recorded:
                 found = pl.read_parquet_metadata(scan.path)
                 metadata = {name.encode(): text.encode() for name, text in found.items()}
-        self.columns = marked_index(self.columns, pandas_index(metadata))
         self.provenance = from_metadata(metadata, [column.name for column in self.columns])
+        marked = marked_index(self.columns, pandas_index(metadata))
+        self.columns = recorded_columns(marked, self.provenance)
 
     def _typed_columns(self) -> tuple[Column, ...]:
         """Return columns of any types."""

@@ -16,9 +16,9 @@ _CELLS_PER_GROUP = 1 << 23
 
 
 class TableWriter(Protocol):
-    """Takes rows, the target last."""
+    """Takes rows, the target last, and the persons of these rows, which come after it."""
 
-    def write(self, rows: FloatArray) -> None:
+    def write(self, rows: FloatArray, persons: Any | None = None) -> None:
         """Write some rows."""
         ...
 
@@ -36,25 +36,33 @@ def open_writer(
     names: Sequence[str],
     table_format: TableFormat,
     provenance: Provenance,
+    person_type: pa.DataType | None = None,
     *,
     single: bool,
     seekable: bool,
 ) -> TableWriter:
-    """Return a writer of columns `names`; `single` writes float32."""
+    """Return a writer of columns `names`; `single` writes float32.
+
+    The last column is one of persons if these have a type.
+    """
     if table_format is TableFormat.CSV:
         return _CsvWriter(stream, names, single)
     kind = pa.float32() if single else pa.float64()
-    schema = pa.schema([(name, kind) for name in names], metadata=provenance.metadata())
+    kinds = [kind] * len(names)
+    if person_type is not None:
+        kinds[-1] = person_type
+    schema = pa.schema(zip(names, kinds, strict=True), metadata=provenance.metadata())
     if table_format is TableFormat.ARROW:
         return _ArrowWriter(stream, schema, seekable)
     return _ParquetWriter(stream, schema)
 
 
-def _batch(rows: FloatArray, schema: pa.Schema) -> pa.RecordBatch:
+def _batch(rows: FloatArray, persons: Any | None, schema: pa.Schema) -> pa.RecordBatch:
     """Return rows as an Arrow batch."""
     kind = np.float32 if schema.types[0] == pa.float32() else np.float64
     columns = np.asarray(rows, dtype=kind, order="F")
-    return pa.record_batch([pa.array(column) for column in columns.T], schema=schema)
+    arrays = [pa.array(column) for column in columns.T]
+    return pa.record_batch(arrays if persons is None else [*arrays, persons], schema=schema)
 
 
 class _ParquetWriter:
@@ -69,10 +77,12 @@ class _ParquetWriter:
             stream, schema, compression="zstd", use_dictionary=False, write_statistics=False
         )
         self._waiting: list[FloatArray] = []
+        self._persons: list[Any] = []
         self._cells = 0
 
-    def write(self, rows: FloatArray) -> None:
+    def write(self, rows: FloatArray, persons: Any | None = None) -> None:
         self._waiting.append(rows)
+        self._persons += [] if persons is None else [persons]
         self._cells += rows.size
         if self._cells >= _CELLS_PER_GROUP:
             self._flush()
@@ -88,8 +98,9 @@ class _ParquetWriter:
     def _flush(self) -> None:
         """Write what has been waiting as one row group."""
         rows = np.concatenate(self._waiting)
-        self._waiting, self._cells = [], 0
-        table = pa.Table.from_batches([_batch(rows, self._schema)])
+        persons = pa.concat_arrays(self._persons) if self._persons else None
+        self._waiting, self._persons, self._cells = [], [], 0
+        table = pa.Table.from_batches([_batch(rows, persons, self._schema)])
         self._writer.write_table(table, row_group_size=max(1, len(rows)))
 
 
@@ -102,8 +113,8 @@ class _ArrowWriter:
         make = pa.ipc.new_file if seekable else pa.ipc.new_stream
         self._writer = make(stream, schema)
 
-    def write(self, rows: FloatArray) -> None:
-        self._writer.write_batch(_batch(rows, self._schema))
+    def write(self, rows: FloatArray, persons: Any | None = None) -> None:
+        self._writer.write_batch(_batch(rows, persons, self._schema))
 
     def close(self) -> None:
         self._writer.close()
@@ -122,19 +133,28 @@ class _CsvWriter:
         self._header = True
         self._hash = hashlib.sha256()
 
-    def write(self, rows: FloatArray) -> None:
+    def write(self, rows: FloatArray, persons: Any | None = None) -> None:
         from dpsel.io.frames import pl
 
-        columns = np.asarray(rows, dtype=self._kind, order="F")
-        frame = pl.DataFrame(dict(zip(self._names, columns.T, strict=True)))
+        columns: list[Any] = list(np.asarray(rows, dtype=self._kind, order="F").T)
+        if persons is not None:
+            from dpsel.io.distinct import persons_in_text
+
+            columns.append(pl.Series(pl.from_arrow(persons_in_text(persons))))
+        self._put(pl.DataFrame(dict(zip(self._names, columns, strict=True))))
+
+    def close(self) -> None:
+        if self._header:
+            from dpsel.io.frames import pl
+
+            self._put(pl.DataFrame({name: [] for name in self._names}))
+
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+    def _put(self, frame: Any) -> None:
+        """Write a frame of all columns, below the header."""
         text = frame.write_csv(include_header=self._header).encode()
         self._header = False
         self._hash.update(text)
         self._stream.write(text)
-
-    def close(self) -> None:
-        if self._header:
-            self.write(np.empty((0, len(self._names))))
-
-    def digest(self) -> str:
-        return self._hash.hexdigest()

@@ -132,7 +132,7 @@ def test_the_other_reader_was_really_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 1)
-    read = []
+    read: list[str] = []
     for kind, column in TYPES.items():
         path = tmp_path / f"{len(read)}.parquet"
         pq.write_table(pa.table({"x": [1.0] * 7, "y": [1.0] * 7, "it": column}), path)
