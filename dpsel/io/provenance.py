@@ -47,7 +47,7 @@ class Provenance:
 
     def metadata(self) -> dict[bytes, bytes]:
         """Return it as the metadata of an Arrow schema."""
-        return {KEY: json.dumps(self.to_dict(), ensure_ascii=False).encode()}
+        return {KEY: json.dumps(self.to_dict()).encode()}
 
     @property
     def scope(self) -> Scope:
@@ -135,7 +135,7 @@ def _parsed(text: bytes) -> Provenance | None:
         fields["classes"] = None if fields["classes"] is None else tuple(fields["classes"])
         fields.setdefault("person", None)  # Which older records do not have.
         found = Provenance(**{name: fields[name] for name in Provenance.__dataclass_fields__})
-        json_text(found.to_dict()).encode()
+        json.dumps(found.to_dict(), ensure_ascii=False).encode()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     texts = (*found.read_off_the_data, found.columns, found.version, found.person or "")

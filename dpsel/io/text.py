@@ -1,8 +1,11 @@
 """Text: safe to show on a terminal, or JSON."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
+
+_BEYOND_ASCII = re.compile("[^\n -~]")
 
 
 def printable(text: str) -> str:
@@ -13,5 +16,15 @@ def printable(text: str) -> str:
 
 
 def json_text(fields: Mapping[str, Any]) -> str:
-    """Return a record as text."""
-    return json.dumps(fields, indent=2, ensure_ascii=False) + "\n"
+    """Return a record as text that a terminal can show, and that is parsed to the same record.
+
+    JSON lets names hold control characters from U+007F on, marks that turn the direction of
+    writing, and more that is not seen; here all of that is written as escapes.
+    """
+    text = json.dumps(fields, indent=2, ensure_ascii=False)
+    return _BEYOND_ASCII.sub(_escaped_if_unseen, text) + "\n"
+
+
+def _escaped_if_unseen(found: re.Match[str]) -> str:
+    """Return a sign as it is, or as JSON escapes it if it is not printable."""
+    return found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1]

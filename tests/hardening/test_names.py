@@ -69,6 +69,7 @@ def test_an_output_may_have_any_name(
 
 
 HOSTILE = ["\x1b[2J", "new\nline", "--seed", "*", "<script>", '"quoted"', "\u202e", "", "\x00", "é"]
+HOSTILE += ["\x7f", "\x9b31m", "\u2066a\u2069", "\u200f", "\u061c", "\u2028", "\U000e0041"]
 
 
 def test_columns_may_have_any_name(dpsel: Dpsel, tmp_path: Path) -> None:
@@ -79,13 +80,57 @@ def test_columns_may_have_any_name(dpsel: Dpsel, tmp_path: Path) -> None:
     done = dpsel("select", table, *options)
     assert done.code == 0, done.err
     assert json.loads(done.out)["selected_features"] == HOSTILE
-    assert "\x1b" not in done.out
+    assert clean(done.out)
     lines = dpsel("select", table, *options, "--format", "names")
     assert clean(lines.out)
     assert len(lines.out.splitlines()) == len(HOSTILE)
     missed = dpsel("select", table, "--target", "\x1b[2K", "--k", 1, "--epsilon", 1)
     assert missed.code == 2
     assert clean(missed.err)
+
+
+def test_no_json_passes_on_what_a_name_tells_a_terminal(
+    dpsel: Dpsel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    target = "y\u202e\x9b"
+    columns = {name: [0.0, 1.0, 2.0] * 10 for name in HOSTILE}
+    pl.DataFrame({**columns, target: [0.0, 1.0] * 15}).write_parquet("\u202et\x7f.parquet")
+    monkeypatch.setenv("DPSEL_LEDGER_FILE", "ledger.sqlite3")
+    monkeypatch.setenv("DPSEL_LEDGER", "patients")
+    assert dpsel("budget", "init", "patients", "--epsilon", 5).code == 0
+    options = ("--target", target, "--k", len(HOSTILE), "--epsilon", 1)
+    table = "\u202et\x7f.parquet"
+    assert dpsel("select", table, *options, "--lower", 0, "--upper", 2).code == 0
+    for made in ("p.csv", "p.parquet"):
+        assert dpsel("preprocess", table, made, "--target", target, "--positive", "\x9b").code == 0
+    sweep = ("--trials", 1, "--method", "dp-sis", "--truth", "sis", "--threads", 1)
+    evaluated = dpsel("evaluate", table, *options, *sweep, "--output", "-", "--quiet").out
+    exported = dpsel("budget", "export", "patients").out
+    beside = Path("p.csv.dpsel.json").read_text()
+    shown = dpsel("preprocess", "--show", "p.parquet").out
+    for text in (evaluated, exported, dpsel("budget", "log", "patients").out, beside, shown):
+        assert json.loads(text)
+        assert clean(text)
+    log = json.loads(exported)["log"][0]
+    assert log["parameters"]["target"] == target
+    assert log["parameters"]["table"] == str(tmp_path / table)
+    assert log["release"]["selected_features"] == HOSTILE
+    assert {row["feature"] for row in json.loads(evaluated)["frequencies"]} <= {*HOSTILE}
+
+
+def test_a_table_whose_name_is_no_text_can_be_exported(
+    dpsel: Dpsel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t\udcff.csv").write_text(TABLE)
+    ledger = ("--ledger-file", "ledger.sqlite3")
+    assert dpsel("budget", "init", "patients", "--epsilon", 5, *ledger).code == 0
+    assert dpsel("select", "t\udcff.csv", *ASK, "--ledger", "patients", *ledger).code == 0
+    exported = dpsel("budget", "export", "patients", *ledger)
+    assert exported.code == 0, exported.err
+    (entry,) = json.loads(exported.out)["log"]
+    assert entry["parameters"]["table"].endswith("t\udcff.csv")
 
 
 @pytest.mark.parametrize("force", [False, True])
