@@ -1,5 +1,6 @@
 """`dpsel budget`: ledgers of privacy."""
 
+import re
 from typing import Annotated
 
 import typer
@@ -41,6 +42,15 @@ ReportFormatOption = Annotated[
 ]
 ExportFormatOption = Annotated[
     ExportFormat, typer.Option("--format", help="All of it in JSON, or the charges alone in CSV.")
+]
+
+Head = Annotated[
+    str | None,
+    typer.Option(
+        "--head",
+        metavar="SHA256",
+        help="The head of an earlier time, which must still be in the chain.",
+    ),
 ]
 
 budget = typer.Typer(
@@ -130,6 +140,34 @@ def log(
 
     file = LedgerFile(ledger_place(ledger_file))
     _print(log_text(*file.history(check_name(name)), report_format))
+
+
+@budget.command()
+def verify(
+    name: Name,
+    head: Head = None,
+    ledger_file: ledger_options.LedgerFileOption = None,
+    debug: options.Debug = False,
+) -> None:
+    """Check that nothing in a ledger was changed since it was written.
+
+    Every entry carries the SHA-256 of the one before it. Prints how many there are and that of the
+    last one, the head; or ends with exit code 3 and names the first entry that is not what was
+    written. Keep the head elsewhere: with --head it shows later that no entry was taken away.
+
+    Example: dpsel budget verify patients
+    """
+    from dpsel.io.ledger import LedgerFile
+    from dpsel.io.ledger_place import check_name, ledger_place
+    from dpsel.io.ledger_reports import chain_text
+
+    if head is not None and not re.fullmatch("[0-9a-f]{64}", head):
+        raise UsageError("--head must be a SHA-256, 64 digits from 0 to f, as printed by verify")
+    file = LedgerFile(ledger_place(ledger_file))
+    chain = file.verify(check_name(name))
+    if head is not None:
+        chain.refuse_another(head, name, file.place)
+    _print(chain_text(name, chain))
 
 
 @budget.command()

@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dpsel.core.budget import Budget
-from dpsel.core.errors import OutputError, UsageError
+from dpsel.core.errors import InputError, OutputError, UsageError
 from dpsel.core.privacy import Neighbors
 from dpsel.io.columns import nearest
+from dpsel.io.ledger_chain import Chain, Kind, append_entry, is_chained, verify_chain
 from dpsel.io.ledger_database import transaction
 from dpsel.io.ledger_place import is_there, make_file
 from dpsel.io.ledger_records import (
@@ -68,28 +69,40 @@ class LedgerFile:
                 "INSERT INTO ledgers VALUES (?, ?, ?, ?, ?, ?)",
                 (name, *limit.to_dict().values(), str(terms.neighbors), terms.person, _now()),
             )
+            append_entry(connection, name, Kind.LEDGER)
             made = self._standing(connection, name)
         return made
 
     def standings(self) -> list[Standing]:
         """Return all ledgers, by name."""
         with self._reading(None) as connection:
-            return [self._standing(connection, name) for name in _names(connection)]
+            return [self._verified(connection, name) for name in _names(connection)]
 
     def standing(self, name: str) -> Standing:
         """Return one ledger."""
         with self._reading(name) as connection:
-            return self._standing(connection, name)
+            return self._verified(connection, name)
+
+    def verify(self, name: str) -> Chain:
+        """Return the chain of a ledger, or say which entry is the first that does not verify."""
+        with self._reading(name) as connection:
+            self._standing(connection, name)
+            if not is_chained(connection):
+                raise InputError(
+                    f"{self.place}: is of an earlier version of dpsel and has no chain yet; the "
+                    "next charge to any of its ledgers adds it"
+                )
+            return verify_chain(connection, name, self.place)
 
     def history(self, name: str) -> tuple[Standing, list[Charge]]:
         """Return a ledger and all its charges, in order."""
         with self._reading(name) as connection:
-            return self._standing(connection, name), self._charges(connection, name)
+            return self._verified(connection, name), self._charges(connection, name)
 
     def released(self, name: str, asked: Asked) -> tuple[Standing, Charge | None]:
         """Return a ledger, and the charge whose release the run id stands for, if there is one."""
         with self._reading(name) as connection:
-            standing = self._standing(connection, name)
+            standing = self._verified(connection, name)
             refuse_terms(standing, asked)
             return standing, self._earlier(connection, name, asked)[0]
 
@@ -100,7 +113,7 @@ class LedgerFile:
             Guarantee: on return the charge is on the disk, and the exact sum of all charges is
                 within the limit, however many processes charge at once. All of them are for one
                 relation and one unit, so they add up. No charge is ever taken back.
-            Assumes: nobody edits the file, or puts an older copy in its place.
+            Assumes: nobody writes the chain of the file anew, or puts an older copy in its place.
             Tested by: tests/privacy/test_ledger_crashes.py
 
         Raises:
@@ -109,7 +122,7 @@ class LedgerFile:
         """
         self._must_be_there(name)
         with transaction(self.place, write=True) as connection:
-            before = self._standing(connection, name)
+            before = self._verified(connection, name)
             refuse_terms(before, asked)
             done, unfinished = self._earlier(connection, name, asked)
             if done is not None:
@@ -120,6 +133,7 @@ class LedgerFile:
             connection.execute(
                 f"INSERT INTO charges (ledger, {_COLUMNS}) VALUES ({marks})", (name, *charge.row())
             )
+            append_entry(connection, name, Kind.CHARGE, charge.number)
             after = self._standing(connection, name)
         return Paid(charge, after, unfinished)
 
@@ -131,7 +145,7 @@ class LedgerFile:
         """
         self._must_be_there(name)
         with transaction(self.place, write=True) as connection:
-            self._standing(connection, name)
+            self._verified(connection, name)
             first, _ = self._earlier(connection, name, charge.asked)
             if first is not None and first.release is not None:
                 return first.release
@@ -142,6 +156,7 @@ class LedgerFile:
             )
             if changed.rowcount != 1:
                 raise OutputError(f"{self.place}: the charge of this run is not there any more")
+            append_entry(connection, name, Kind.RELEASE, charge.number)
         return release
 
     def _must_be_there(self, name: str | None) -> None:
@@ -156,6 +171,13 @@ class LedgerFile:
         self._must_be_there(name)
         with transaction(self.place, write=False) as connection:
             yield connection
+
+    def _verified(self, connection: sqlite3.Connection, name: str) -> Standing:
+        """Return a ledger whose chain holds."""
+        standing = self._standing(connection, name)
+        if is_chained(connection):
+            verify_chain(connection, name, self.place)
+        return standing
 
     def _standing(self, connection: sqlite3.Connection, name: str) -> Standing:
         """Return a ledger, with the exact sum of its charges."""

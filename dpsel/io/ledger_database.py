@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from dpsel.core.errors import DpselError, InputError, OutputError
+from dpsel.io.ledger_chain import add_chains, is_chained
 from dpsel.io.ledger_schema import check_tables, damaged, is_empty, make_tables
 
 PATIENCE = 60.0
@@ -41,7 +42,8 @@ def transaction(place: Path, *, write: bool, make: bool = False) -> Iterator[sql
     """Run what is inside as one transaction; when it ends well, it is on the disk.
 
     Whatever goes wrong, before or in the commit, undoes it all. A lock is taken at the start of a
-    writing transaction, so what it reads stays true until it commits.
+    writing transaction, so what it reads stays true until it commits. The first one on a file of an
+    earlier version gives its ledgers their chains.
 
     Args:
         place: The file, which must be there.
@@ -59,6 +61,8 @@ def transaction(place: Path, *, write: bool, make: bool = False) -> Iterator[sql
         if make and is_empty(connection):
             make_tables(connection)
         check_tables(connection, place)
+        if write and not is_chained(connection):
+            add_chains(connection)
         yield connection
         _patiently(connection, "COMMIT")
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpsel.io.formats import ExportFormat, ReportFormat
+from dpsel.io.ledger_chain import Chain
 from dpsel.io.ledger_records import Charge, Standing
 from dpsel.io.text import json_text, printable
 
@@ -37,6 +38,11 @@ def log_text(ledger: Standing, charges: Sequence[Charge], report_format: ReportF
         rows = [[_cell(entry[name]) for name in (*_LOG, "released")] for entry in fields]
         return _columns([[*_LOG, "released"], *rows])
     return json_text({"schema": SCHEMA_ID, "ledger": ledger.name, "log": fields})
+
+
+def chain_text(ledger: str, chain: Chain) -> str:
+    """Return that a ledger verifies."""
+    return json_text({"schema": SCHEMA_ID, "ledger": ledger, **chain.to_dict()})
 
 
 def export_text(ledger: Standing, charges: Sequence[Charge], export_format: ExportFormat) -> str:

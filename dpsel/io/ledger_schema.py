@@ -6,10 +6,10 @@ from pathlib import Path
 from dpsel.core.errors import InputError, UsageError
 
 APPLICATION_ID = int.from_bytes(b"dpsl", "big")
-VERSION = 1
+VERSION = 2
 
 # Amounts are exact decimals, so they are texts. `person` is the column of persons, null for rows.
-SCHEMA = (
+_FIRST = (
     """CREATE TABLE ledgers (
         name TEXT PRIMARY KEY NOT NULL,
         epsilon TEXT NOT NULL,
@@ -48,6 +48,42 @@ SCHEMA = (
         WHEN OLD.release IS NOT NULL
         BEGIN SELECT RAISE(ABORT, 'a release never changes'); END""",
 )
+# Added by version 2. REPLACE takes away whatever a new row is in conflict with, by any key and by
+# SQLite's own number of a row, and calls no trigger that stands before DELETE.
+CHAIN = (
+    """CREATE TABLE entries (
+        ledger TEXT NOT NULL REFERENCES ledgers (name),
+        entry INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        charge INTEGER,
+        previous TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        PRIMARY KEY (ledger, entry)
+    ) WITHOUT ROWID""",
+    """CREATE TRIGGER ledgers_come_once BEFORE INSERT ON ledgers
+        WHEN EXISTS (SELECT 1 FROM ledgers WHERE name = NEW.name OR rowid = NEW.rowid)
+        BEGIN SELECT RAISE(ABORT, 'a ledger is never replaced'); END""",
+    """CREATE TRIGGER charges_come_once BEFORE INSERT ON charges
+        WHEN NEW.release IS NOT NULL OR EXISTS (SELECT 1 FROM charges
+            WHERE (ledger = NEW.ledger AND number = NEW.number) OR rowid = NEW.rowid)
+        BEGIN SELECT RAISE(ABORT, 'a charge is never replaced'); END""",
+    """CREATE TRIGGER charges_keep_their_rows BEFORE UPDATE ON charges
+        WHEN NEW.rowid IS NOT OLD.rowid
+        BEGIN SELECT RAISE(ABORT, 'a charge is never replaced'); END""",
+    """CREATE TRIGGER releases_come_once BEFORE UPDATE OF release ON charges
+        WHEN EXISTS (SELECT 1 FROM charges WHERE ledger = NEW.ledger AND run_id = NEW.run_id
+            AND release IS NOT NULL)
+        BEGIN SELECT RAISE(ABORT, 'a run id has one release'); END""",
+    """CREATE TRIGGER entries_come_once BEFORE INSERT ON entries
+        WHEN EXISTS (SELECT 1 FROM entries WHERE ledger = NEW.ledger AND entry = NEW.entry)
+        BEGIN SELECT RAISE(ABORT, 'an entry is never replaced'); END""",
+    """CREATE TRIGGER entries_stand BEFORE UPDATE ON entries
+        BEGIN SELECT RAISE(ABORT, 'an entry never changes'); END""",
+    """CREATE TRIGGER entries_stay BEFORE DELETE ON entries
+        BEGIN SELECT RAISE(ABORT, 'an entry is never taken back'); END""",
+)
+SCHEMA = (*_FIRST, *CHAIN)
+_KNOWN = {1: _FIRST, VERSION: SCHEMA}
 
 
 def make_tables(connection: sqlite3.Connection) -> None:
@@ -70,14 +106,19 @@ def check_tables(connection: sqlite3.Connection, place: Path) -> None:
     application, version = _marks(connection)
     if application != APPLICATION_ID:
         raise InputError(f"{place}: is not a ledger file of dpsel; name another one")
-    if version != VERSION:
+    if version not in _KNOWN:
         raise InputError(
             f"{place}: was made by another version of dpsel (schema {version}, expected {VERSION})"
         )
-    if _definitions(connection) != sorted(SCHEMA):
+    if _definitions(connection) != sorted(_KNOWN[version]):
         raise InputError(f"{place}: its tables were changed; restore it from a backup")
     if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
         raise damaged(place)
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """Return the version of a ledger file."""
+    return _marks(connection)[1]
 
 
 def damaged(place: Path) -> InputError:

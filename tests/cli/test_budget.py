@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Dpsel
+from tests.ledgers import tamper
 
 ASK = ("--target", "y", "--k", 1, "--epsilon", 2)
 
@@ -170,8 +171,45 @@ def test_export_holds_all_and_csv_the_charges(spent: str, dpsel: Dpsel) -> None:
     assert lines[0]["ledger"] == "patients"
 
 
+def test_verify_prints_the_head_which_later_shows_that_nothing_was_taken_away(
+    spent: str, place: Path, dpsel: Dpsel
+) -> None:
+    result = dpsel("budget", "verify", "patients")
+    assert (result.code, result.err) == (0, "")
+    found = json.loads(result.out)
+    head = found.pop("head")
+    assert found == {
+        "schema": "dpsel.budget/1",
+        "ledger": "patients",
+        "verified": True,
+        "entries": 4,
+    }
+    assert dpsel("select", "t.csv", *ASK, "--ledger", "patients").code == 0
+    later = dpsel("budget", "verify", "patients", "--head", head)
+    assert (later.code, json.loads(later.out)["entries"]) == (0, 6)
+    tamper(place, "DELETE FROM entries WHERE entry > 3", "DELETE FROM charges WHERE number > 1")
+    assert dpsel("budget", "verify", "patients").code == 0
+    cut = dpsel("budget", "verify", "patients", "--head", head)
+    assert (cut.code, cut.out) == (3, "")
+    assert f"the ledger 'patients' does not verify: no entry has the SHA-256 {head};" in cut.err
+    wrong = dpsel("budget", "verify", "patients", "--head", head[:-1])
+    assert (wrong.code, wrong.out) == (2, "")
+    assert wrong.err.startswith("error: --head must be a SHA-256, 64 digits from 0 to f")
+
+
+def test_verify_names_the_first_broken_entry(spent: str, place: Path, dpsel: Dpsel) -> None:
+    tamper(place, "UPDATE charges SET epsilon = '0.01' WHERE number = 2")
+    for command in (("verify",), ("show",), ("log",), ("export",)):
+        result = dpsel("budget", *command, "patients")
+        assert (result.code, result.out) == (3, "")
+        assert result.err == (
+            f"error: {place}: is damaged: the ledger 'patients' does not verify: entry 4 "
+            "(charge 2) is not what was written; restore it from a backup\n"
+        )
+
+
 def test_help_has_an_example_for_every_command(dpsel: Dpsel) -> None:
-    for name in ("init", "show", "log", "export"):
+    for name in ("init", "show", "log", "verify", "export"):
         result = dpsel("budget", name, "--help")
         assert (result.code, result.err) == (0, "")
         assert f"Example: dpsel budget {name} patients" in result.out

@@ -430,6 +430,19 @@ def test_without_a_sound_ledger_nothing_is_released(
         assert result.err.count("\n") == 1
 
 
+def test_a_run_refuses_a_ledger_that_does_not_verify(place: Path, dpsel: Dpsel) -> None:
+    run = ("select", "t.csv", *ASK, *LEDGER)
+    assert dpsel(*run, "--run-id", "a").code == 0
+    tamper(place, "UPDATE charges SET epsilon = '0.2'")
+    for options in ((), ("--run-id", "a"), ("--dry-run",)):
+        result = dpsel(*run, *options, "--output", "out.json")
+        assert (result.code, result.out) == (3, "")
+        assert "does not verify: entry 2 (charge 1) is not what was written" in result.err
+        assert result.err.count("\n") == 1
+    assert spent(place) == ["0.2"]
+    assert not Path("out.json").exists()
+
+
 def test_a_locked_ledger_ends_the_run_without_a_release(
     place: Path, dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -558,7 +571,7 @@ def test_a_stored_release_that_is_no_record_is_not_printed(place: Path, dpsel: D
         for options in ((), ("--format", "names")):
             result = dpsel(*run, *options)
             assert (result.code, result.out) == (3, "")
-            assert result.err.endswith(": is damaged; restore it from a backup\n")
+            assert "is damaged: the ledger 'patients' does not verify: entry 3" in result.err
 
 
 def test_threads_of_one_process_take_turns(place: Path) -> None:
