@@ -8,6 +8,7 @@ import pytest
 from dpsel.audit.command import audit_command
 from dpsel.audit.mechanism import audit_mechanism
 from dpsel.audit.plan import CommandPlan, MechanismPlan, make_audit_plan
+from dpsel.cli.app import run
 from dpsel.core.audit.certificate import Certificate
 from dpsel.core.audit.file_pairs import FilePair, file_pairs
 from dpsel.core.audit.moves import ScoreMoves, largest_move
@@ -47,7 +48,7 @@ def audited_command(samples: int, *, seed: int | None = 1, **given: Any) -> Cert
     asked = {"samples": str(samples), "confidence": CONFIDENCE, "threads": 1}
     plan = make_audit_plan(command=True, worst_case=False, seed=seed, given={**asked, **given})
     assert isinstance(plan, CommandPlan)
-    return audit_command(plan, Silent())
+    return audit_command(plan, Silent(), run)
 
 
 def only(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dpsel.audit.certifying import Drawn, certified
@@ -9,7 +10,15 @@ from dpsel.audit.command_checks import check_charge, check_claims, check_fresh_r
 from dpsel.audit.drawing import counted, piece_seed, pieces_of
 from dpsel.audit.files import write_pair
 from dpsel.audit.plan import CommandPlan
-from dpsel.audit.releases import Releases, Runs, release_chunk, rest_of, select_options
+from dpsel.audit.releases import (
+    CommandLine,
+    Releases,
+    Runs,
+    claimed,
+    release_chunk,
+    rest_of,
+    select_words,
+)
 from dpsel.core.audit.certificate import Certificate, plain_cells
 from dpsel.core.audit.checks import Check
 from dpsel.core.audit.file_pairs import FilePair, Setting, file_pairs
@@ -23,8 +32,11 @@ _WORTH_WORKERS = 2_000
 LIBRARIES = ("numpy", "scipy", "polars", "pyarrow")
 
 
-def audit_command(plan: CommandPlan, reporter: Reporter) -> Certificate:
+def audit_command(plan: CommandPlan, reporter: Reporter, command_line: CommandLine) -> Certificate:
     """Run the command on neighboring files, and bound the loss of what it releases.
+
+    Every run that is counted goes through `command_line`, writes its record to a file, and is paid
+    for by a ledger; but for seeded ones, which no ledger may pay for.
 
     Privacy:
         Guarantee: none is needed; the tables are made up.
@@ -37,15 +49,16 @@ def audit_command(plan: CommandPlan, reporter: Reporter) -> Certificate:
     pairs = file_pairs(setting, draws=sampling.samples, delta=target.delta, alpha=sampling.alpha)
     with tempfile.TemporaryDirectory(prefix="dpsel-audit-") as folder:
         places = [write_pair(pair, plan.unit, Path(folder)) for pair in pairs]
-        options = select_options(plan)
-        releases = Releases(options)
-        first = releases.record(places[0][0], piece_seed(sampling.seed, "first"))
-        releases = Releases(options, rest_of(first))
+        releases = Releases(command_line, select_words(plan), claimed(plan))
+        seed = piece_seed(sampling.seed, "first")
+        with releases.desk(1, seeded=seed is not None) as desk:
+            first = releases.record(places[0][0], desk, seed)
         checks = [
-            check_claims(plan, releases.record(places[0][0], None)),
+            check_claims(releases, places[0][0]),
             check_fresh_runs(plan, releases, places[0][0]),
-            check_charge(plan, options, places[0][0], Path(folder)),
+            check_charge(releases, places[0][0]),
         ]
+        releases = replace(releases, rest=rest_of(first))
         tallies = _released(plan, releases, places, reporter)
     return _certificate(plan, setting, pairs, tallies, checks)
 

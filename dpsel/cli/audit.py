@@ -95,8 +95,9 @@ def _audited(plan: Any, reporter: TerminalReporter) -> Any:
         return audit_score(plan, reporter)
     if isinstance(plan, CommandPlan):
         from dpsel.audit.command import audit_command
+        from dpsel.cli.app import run
 
-        return audit_command(plan, reporter)
+        return audit_command(plan, reporter, run)
     from dpsel.audit.mechanism import audit_mechanism
 
     return audit_mechanism(plan, reporter)

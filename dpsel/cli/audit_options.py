@@ -35,7 +35,7 @@ Command = Annotated[
     bool,
     typer.Option(
         "--command",
-        help="`dpsel select` as a whole, on files; --score and --mechanism may say how.",
+        help="`dpsel select`, ledger and output included; --score and --mechanism may say how.",
         rich_help_panel=_WHAT_PANEL,
     ),
 ]

@@ -1,5 +1,6 @@
 """A progress bar: the share done, bytes a second, and the time left. Never a number of rows."""
 
+import sys
 from typing import Any
 
 from rich.console import Console
@@ -22,7 +23,8 @@ class Bar:
 
     def __init__(self, work: str) -> None:
         """Show an empty bar."""
-        console = Console(stderr=True)
+        # Its own stderr: an audit lets no other be heard while it runs the command.
+        console = Console(file=sys.stderr)
         self._bytes = 0
         self._progress = Progress(
             *_columns(work, console.width), console=console, transient=True, expand=False

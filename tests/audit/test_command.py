@@ -15,10 +15,11 @@ from dpsel.audit.plan import CommandPlan, make_audit_plan
 from dpsel.core.audit.file_pairs import FilePair
 from dpsel.core.audit.verdict import Verdict
 from dpsel.core.budget import Budget
-from dpsel.core.errors import UsageError
+from dpsel.core.errors import InputError, UsageError
 from dpsel.core.privacy import Neighbors, Unit
 from dpsel.io.ledger import LedgerFile
 from dpsel.io.ledger_records import Terms
+from dpsel.io.output import Output
 from tests.audited import audited_command, caught_by, only
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "dpsel/io/schemas/audit.schema.json").read_text())
@@ -89,6 +90,39 @@ def test_no_ledger_of_the_user_s_is_charged(
     for seed in (None, 1):
         assert audited_command(100, seed=seed).verdict is Verdict.PASS
     assert file.standing("patients").charges == 0
+
+
+def test_every_run_that_is_counted_is_paid_for_and_writes_a_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    charged: list[str] = []
+    written: list[str] = []
+    charge, commit = LedgerFile.charge, Output.commit
+
+    def charging(self: LedgerFile, name: str, *others: Any) -> Any:
+        charged.append(name)
+        return charge(self, name, *others)
+
+    def committing(self: Output) -> None:
+        commit(self)
+        written.append(self._place)
+
+    monkeypatch.setattr(LedgerFile, "charge", charging)
+    monkeypatch.setattr(Output, "commit", committing)
+    only("empty", monkeypatch)
+    audited_command(40, seed=None, confidence=0.9)
+    # 40 on each of both files; the first, one for its claims, two for the charge, 32 fresh ones.
+    assert len(charged) == len(written) == 2 * 40 + 1 + 1 + 2 + 32
+
+
+def test_a_command_that_releases_nothing_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise InputError("no")
+
+    monkeypatch.setattr("dpsel.cluster.selecting.run_select_on", refused)
+    only("empty", monkeypatch)
+    with pytest.raises(UsageError, match="the command that is audited released nothing: no"):
+        audited_command(40)
 
 
 def test_relations_are_known_by_their_names() -> None:

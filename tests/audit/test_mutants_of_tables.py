@@ -1,5 +1,6 @@
 """Mutants of scores and of the whole command, and the layer of the audit that catches each."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
@@ -9,12 +10,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpsel.audit.releases import select
+from dpsel.cluster.selecting import run_select_on
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray
 from dpsel.core.audit.verdict import Verdict, judge_moves
 from dpsel.core.blocks import Block
 from dpsel.core.bounds import Bounds, Interval
 from dpsel.core.budget import Budget
+from dpsel.core.errors import InputError
 from dpsel.core.privacy import Neighbors, Unit
 from dpsel.core.randomness import SeededRandomness
 from dpsel.core.scores.base import Outside, Scores
@@ -23,6 +25,9 @@ from dpsel.core.scores.dot import DotScore
 from dpsel.core.scores.kendall import KendallScore
 from dpsel.core.scores.registry import ScoreKind
 from dpsel.core.selection import Selection
+from dpsel.io.formats import OutputFormat
+from dpsel.io.ledger import LedgerFile
+from dpsel.io.records import record_text
 from tests.audited import audited_command, caught_by, moves, only
 
 Patch = pytest.MonkeyPatch
@@ -167,13 +172,20 @@ def test_scores_that_fail_or_measure_themselves_are_caught(
     assert judge_moves([found]) == (Verdict.FAIL, f"{failure}.")
 
 
-def on_frames(change: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable[..., Selection]:
-    """Return the command with a step before it that it does not tell of."""
+SELECTS = "dpsel.cluster.selecting.run_select_on"
+"""What the command calls to read the table and to select."""
 
-    def changed(path: str, **options: Any) -> Selection:
-        read = pl.read_csv if path.endswith(".csv") else pl.read_parquet
-        frame = read(path).cast({"^x.*$": pl.Float64, "y": pl.Float64})
-        return select(change(frame), **options)  # type: ignore[arg-type]
+
+def frame_of(path: str) -> pl.DataFrame:
+    read = pl.read_csv if path.endswith(".csv") else pl.read_parquet
+    return read(path).cast({"^x.*$": pl.Float64, "y": pl.Float64})
+
+
+def on_frames(change: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable[..., Selection]:
+    """Return the command's selection with a step before it that it does not tell of."""
+
+    def changed(cluster: None, path: str, *others: Any) -> Selection:
+        return run_select_on(cluster, change(frame_of(path)), *others)
 
     return changed
 
@@ -192,7 +204,7 @@ def filled(frame: pl.DataFrame) -> pl.DataFrame:
 def test_private_steps_that_are_not_are_caught_by_the_audit_of_the_command(
     change: Callable[[pl.DataFrame], pl.DataFrame], pair: str, monkeypatch: Patch
 ) -> None:
-    monkeypatch.setattr("dpsel.audit.releases.select", on_frames(change))
+    monkeypatch.setattr(SELECTS, on_frames(change))
     only(pair, monkeypatch)
     found = audited_command(150, epsilon=EPSILON)
     assert caught_by(found) == {"sampling", "fit to the law"}
@@ -223,24 +235,66 @@ def test_a_cap_on_rows_that_is_not_kept_is_caught_by_sampling(monkeypatch: Patch
 def test_a_record_with_something_of_the_data_in_it_is_caught_by_its_shape(
     monkeypatch: Patch,
 ) -> None:
-    def counted(path: str, **options: Any) -> Selection:
-        read = pl.read_csv if path.endswith(".csv") else pl.read_parquet
-        return replace(select(path, **options), version=f"0.1.0+{len(read(path))}")
+    def counted(cluster: None, path: str, *others: Any) -> Selection:
+        found = run_select_on(cluster, path, *others)
+        return replace(found, version=f"0.1.0+{len(frame_of(path))}")
 
-    monkeypatch.setattr("dpsel.audit.releases.select", counted)
+    monkeypatch.setattr(SELECTS, counted)
     only("empty", monkeypatch)
     found = audited_command(150, epsilon=EPSILON)
     assert {"check: sets", "sampling"} <= caught_by(found)
 
 
-def test_a_record_that_claims_too_much_is_caught_by_its_claims(monkeypatch: Patch) -> None:
-    def boasting(path: str, **options: Any) -> Selection:
-        selection = select(path, **options)
-        if selection.guarantee is None:
-            return selection
-        return replace(selection, guarantee=replace(selection.guarantee, epsilon=0.5))
+def test_a_file_with_something_of_the_data_in_it_is_caught_by_its_shape(monkeypatch: Patch) -> None:
+    # The record is right, and what is written of it is not.
+    def longer_for_more_rows(record: str, output_format: OutputFormat) -> str:
+        return record_text(record, output_format) + " " * (seen[-1] % 7)
 
-    monkeypatch.setattr("dpsel.audit.releases.select", boasting)
+    def seeing(cluster: None, path: str, *others: Any) -> Selection:
+        seen.append(len(frame_of(path)))
+        return run_select_on(cluster, path, *others)
+
+    seen: list[int] = []
+    monkeypatch.setattr("dpsel.io.records.record_text", longer_for_more_rows)
+    monkeypatch.setattr(SELECTS, seeing)
+    only("empty", monkeypatch)
+    assert {"check: sets", "sampling"} <= caught_by(audited_command(100, epsilon=EPSILON))
+
+
+def test_an_exit_code_that_tells_of_the_data_is_caught_by_its_shape(monkeypatch: Patch) -> None:
+    def refusing(cluster: None, path: str, *others: Any) -> Selection:
+        if frame_of(path).is_empty():
+            raise InputError("the table has no row")
+        return run_select_on(cluster, path, *others)
+
+    monkeypatch.setattr(SELECTS, refusing)
+    only("empty", monkeypatch)
+    assert {"check: sets", "sampling"} <= caught_by(audited_command(100, epsilon=EPSILON))
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+def test_a_ledger_that_forgets_what_it_is_paid_for_is_caught(
+    seed: int | None, monkeypatch: Patch
+) -> None:
+    # Only a run that is paid for stores its release: a seeded one does not.
+    def forgetful(self: LedgerFile, name: str, charge: Any, record: str) -> str:
+        stored = json.loads(store(self, name, charge, record))
+        names = [f"x{index}" for index in (2, 3)]
+        return json.dumps({**stored, "selected_indices": [2, 3], "selected_features": names})
+
+    store = LedgerFile.store
+    monkeypatch.setattr(LedgerFile, "store", forgetful)
+    only("empty", monkeypatch)
+    found = audited_command(40, seed=seed, epsilon=EPSILON)
+    assert "check: fresh-randomness" in caught_by(found)
+    assert ("fit to the law" in caught_by(found)) is (seed is None)
+
+
+def test_a_record_that_claims_too_much_is_caught_by_its_claims(monkeypatch: Patch) -> None:
+    def boasting(record: str, output_format: OutputFormat) -> str:
+        return record_text(record, output_format).replace('"epsilon": 1.0', '"epsilon": 0.5')
+
+    monkeypatch.setattr("dpsel.io.records.record_text", boasting)
     only("empty", monkeypatch)
     found = audited_command(20)
     assert "check: claims" in caught_by(found)
@@ -251,7 +305,7 @@ def test_a_record_that_claims_too_much_is_caught_by_its_claims(monkeypatch: Patc
     ("name", "mutant"),
     [
         ("dpsel.spending.cost_of", lambda guarantee: Budget(Decimal("1e-9"))),
-        ("dpsel.api.open_purse", lambda *arguments, **options: None),
+        ("dpsel.spending.open_purse", lambda *arguments, **options: None),
     ],
 )
 def test_charges_that_are_too_small_or_missing_are_caught_by_the_ledger(
@@ -266,13 +320,13 @@ def test_charges_that_are_too_small_or_missing_are_caught_by_the_ledger(
 
 def test_data_dependent_scaling_that_says_so_fails_only_as_a_claim(monkeypatch: Patch) -> None:
     # As `dpsel preprocess --scale max-abs` does: what is released is honest about its scope.
-    def honest(path: str, **options: Any) -> Selection:
-        selection = on_frames(scaled)(path, **options)
+    def honest(*arguments: Any) -> Selection:
+        selection = on_frames(scaled)(*arguments)
         if selection.guarantee is None:
             return selection
         scope = replace(selection.guarantee.scope, end_to_end=False)
         return replace(selection, guarantee=replace(selection.guarantee, scope=scope))
 
-    monkeypatch.setattr("dpsel.audit.releases.select", honest)
+    monkeypatch.setattr(SELECTS, honest)
     only("empty", monkeypatch)
     assert "check: claims" in caught_by(audited_command(20))
