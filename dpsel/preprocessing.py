@@ -19,7 +19,7 @@ from dpsel.io.columns import Kind, Layout, choose_columns, visible_columns
 from dpsel.io.distinct import PersonColumn, person_type
 from dpsel.io.pieces import RowReader, Table, reduce_pieces
 from dpsel.io.provenance import Provenance, names_digest
-from dpsel.io.tables import file_bytes, unchanged_table
+from dpsel.io.tables import file_bytes, provenance_of_all, unchanged_table
 from dpsel.io.targets import TargetCoding
 from dpsel.io.writers import TableWriter
 from dpsel.labels import label_interval, labels_of
@@ -94,7 +94,7 @@ def prepare(open_again: Opener, plan: PreprocessPlan, reporter: Reporter) -> Pre
         kind = None if chosen.person is None else table.columns[chosen.person].kind
         layout = replace(chosen, whole_rows=True, person=None)
         names = [column.name for column in visible_columns(table.columns)]
-        before = table.provenance
+        before = provenance_of_all(table)
     classes = plan.classes
     if plan.encode and classes is None:
         classes = labels_of(open_again, layout)

@@ -158,14 +158,14 @@ def _print_provenance(place: str, input_format: InputFormat | None, separator: s
     from dpsel.io.delimited_table import DelimitedTable
     from dpsel.io.output import STDOUT, Output
     from dpsel.io.places import public_place
-    from dpsel.io.tables import open_table, unchanged_table
+    from dpsel.io.tables import open_table, provenance_of_all, unchanged_table
     from dpsel.io.text import json_text
     from dpsel.plan import plan_separator
 
     with unchanged_table(open_table(place, input_format, plan_separator(separator))) as table:
         if isinstance(table, DelimitedTable):
             table.read_through()
-        found = table.provenance
+        found = provenance_of_all(table)
     if found is None:
         raise InputError(
             f"{public_place(place)}: was not written by `dpsel preprocess`, or has changed since, "

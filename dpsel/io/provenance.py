@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,20 @@ class Provenance:
 def names_digest(names: Sequence[str]) -> str:
     """Return a digest of column names, in their order."""
     return hashlib.sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def combined(records: Sequence[Provenance | None]) -> Provenance | None:
+    """Return the record of a table in several files, of which each has its own, or none.
+
+    One that says that the data were read makes it the record of all, with whatever was read off
+    any file. Otherwise one file without a record makes a table without, and so do two different
+    records: neither tells what was done to the other's rows.
+    """
+    dependent = [record for record in records if record is not None and record.data_dependent]
+    if dependent:
+        read = dict.fromkeys(what for record in dependent for what in record.read_off_the_data)
+        return replace(dependent[0], read_off_the_data=tuple(read))
+    return records[0] if all(record == records[0] for record in records) else None
 
 
 def recorded_columns(columns: tuple[Column, ...], made: Provenance | None) -> tuple[Column, ...]:

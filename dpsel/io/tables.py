@@ -12,7 +12,7 @@ from dpsel.io.border import reading
 from dpsel.io.columns import Layout, same_layout
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.pieces import Piece, RowReader, Table
-from dpsel.io.provenance import Provenance
+from dpsel.io.provenance import Provenance, combined
 from dpsel.io.sources import Source, common_format, find_sources
 
 
@@ -148,6 +148,11 @@ def frame_table(frame: Any) -> Table:
         return ArrowStreamTable(pa.RecordBatchReader.from_stream(frame), "table")
 
 
+def provenance_of_all(table: Table) -> Provenance | None:
+    """Return how a table was made before a row is read: every file is opened for its record."""
+    return table.provenance_of_all() if isinstance(table, _ManyTables) else table.provenance
+
+
 def _is_pandas(frame: Any) -> bool:
     """Return whether this is a frame of pandas, which is not imported for that."""
     pandas = sys.modules.get("pandas")
@@ -190,6 +195,14 @@ class _ManyTables:
             with closing(self._opener(source)) as table:
                 here = same_layout(layout, self.columns, self.label, table.columns, table.label)
                 yield from table.persons(here.target)
+
+    def provenance_of_all(self) -> Provenance | None:
+        """Return the record that all files have together."""
+        records = []
+        for source in self._sources:
+            with closing(self._opener(source)) as table:
+                records.append(table.provenance)
+        return combined(records)
 
     def _learn(self, table: Table) -> None:
         """Remember that a file was made by looking at its data."""
