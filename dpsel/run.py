@@ -1,17 +1,22 @@
 """Carrying out a plan: read the table once, score it, select once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from dpsel import __version__
+from dpsel.core.arrays import FloatArray
 from dpsel.core.blas import one_blas_thread
+from dpsel.core.bounds import Bounds
 from dpsel.core.checks import check_k
 from dpsel.core.persons import PersonLimit
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import KeepsRows, Score, WorksAtTheEnd
 from dpsel.core.scores.registry import find_score
 from dpsel.core.selection import Selection, select_from_scores
+from dpsel.core.statistics import CellCounts
 from dpsel.io.columns import Layout, choose_columns, visible_columns
 from dpsel.io.pieces import RowReader, Table, reduce_pieces
 from dpsel.io.provenance import Provenance
@@ -22,7 +27,8 @@ if TYPE_CHECKING:  # Most runs have no cluster.
     from dpsel.io.splits import TableFiles
     from dpsel.shares import Cluster
 
-_MANY_OUTSIDE = 0.01
+# Shares of cells that the holder should know about, and how many columns are named at the most.
+_MANY, _MOST, _NAMED = 0.01, 0.5, 5
 # What a score that keeps rows takes, in units of the rows themselves.
 _COPIES_OF_ROWS = 2
 
@@ -45,6 +51,38 @@ class Reporter(Protocol):
     def progress(self, done: float) -> None:
         """Say which share of the table has been read."""
         ...
+
+
+def cell_notes(cells: CellCounts, names: Sequence[str], *, assumed: bool) -> list[str]:
+    """Return what the data's holder should know about cells that were of no use, in shares.
+
+    `names` are those of the features, and then the target's. `assumed` says that nobody gave the
+    bounds: then many clipped cells are a mistake. Where they were given, it takes most of a column.
+    """
+    shares = cells.shares()
+    features = shares[:, :-1].mean(axis=1) if len(names) > 1 else shares[:, -1]
+    notes = []
+    if assumed and features[0] > _MANY:
+        notes.append(
+            f"{features[0]:.0%} of the cells are outside [-1, 1] and were clipped; "
+            "give public bounds with --bounds, or run `dpsel preprocess` first"
+        )
+    of_no_use = shares.sum(axis=0)
+    if (of_no_use > _MOST).any():
+        worst = [place for place in np.argsort(-of_no_use, kind="stable") if of_no_use[place]]
+        notes.append(
+            f"of the features' cells {features[0]:.1%} were clipped to their bounds, "
+            f"{features[1]:.1%} are missing and {features[2]:.1%} are no numbers; worst: "
+            + ", ".join(_of_no_use(names[place], shares[:, place]) for place in worst[:_NAMED])
+        )
+    return notes
+
+
+def _of_no_use(name: str, shares: FloatArray) -> str:
+    """Return which cells of a column are of no use."""
+    kinds = zip(shares.tolist(), ("clipped", "missing", "no numbers"), strict=True)
+    found = [f"{share:.1%} {kind}" for share, kind in kinds if share > 0]
+    return f"'{name}' ({', '.join(found)})"
 
 
 def charge_nothing() -> None:
@@ -136,7 +174,11 @@ def score_table(
             from dpsel.io.scratch import ScratchKeeper
 
             score.keep_in(ScratchKeeper(_COPIES_OF_ROWS))
-        provenance, label_seen = _score_here(table, layout, plan, score, reporter, charge)
+        clipping = bounds if find_score(plan.score).needs_bounds else None
+        cells = CellCounts(len(layout.names))
+        provenance, label_seen = _score_here(
+            table, layout, plan, score, cells, clipping, reporter, charge
+        )
     else:
         files, cluster = elsewhere
         from dpsel.shares import Work, cluster_total
@@ -161,13 +203,10 @@ def score_table(
 
         total = cluster_total(work, files, cluster, reporter.progress, begin)
         score.add(total.sums)
-        provenance, label_seen = total.made, total.label_seen
+        provenance, label_seen, cells = total.made, total.label_seen, total.cells
     assumed = provenance is None and not guarantee.scope.end_to_end
-    if assumed and score.outside.share > _MANY_OUTSIDE:
-        reporter.note(
-            f"{score.outside.share:.0%} of the cells are outside [-1, 1] and were clipped; "
-            "give public bounds with --bounds, or run `dpsel preprocess` first"
-        )
+    for note in cell_notes(cells, [*layout.names, wanted.target], assumed=assumed):
+        reporter.note(note)
     if plan.coding.positive is not None and not label_seen:
         reporter.note(f"no row has the label '{plan.coding.positive}' in '{wanted.target}'")
     return Scored(score, provenance)
@@ -178,19 +217,26 @@ def _score_here(
     layout: Layout,
     plan: SelectPlan,
     score: Score,
+    cells: CellCounts,
+    clipping: Bounds | None,
     reporter: Reporter,
     charge: Callable[[], None],
 ) -> tuple[Provenance | None, bool]:
     """Add all rows to a score; return how the table was made, and whether the label was seen."""
     limit = None if plan.wanted.person is None else PersonLimit(plan.guarantee.unit.rows)
     rows = RowReader(plan.coding, limit)
+
+    def add(part: tuple[Any, CellCounts]) -> None:
+        score.add(part[0])
+        cells.add(part[1])
+
     charge()
     reporter.size(file_bytes(table))
     with one_blas_thread():
         reduce_pieces(
             table.pieces(layout, rows),
-            score.part,
-            score.add,
+            lambda block: (score.part(block), CellCounts.of(block, clipping)),
+            add,
             threads=plan.threads,
             progress=reporter.progress,
         )

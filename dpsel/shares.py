@@ -16,6 +16,7 @@ from dpsel.core.persons import KeptRows, PersonLimit, RowMask
 from dpsel.core.privacy import Neighbors, Unit
 from dpsel.core.scores.base import TotalingScore, WorksAtTheEnd
 from dpsel.core.scores.registry import find_score
+from dpsel.core.statistics import CellCounts
 from dpsel.io.columns import Column, Layout, same_layout
 from dpsel.io.formats import InputFormat
 from dpsel.io.pieces import Piece, RowReader, Table, reduce_pieces
@@ -45,13 +46,20 @@ class Work:
 
     def make_score(self, first: int, last: int) -> TotalingScore:
         """Return the score of the features from `first` to before `last`, with nothing added."""
-        some = Bounds(
-            self.bounds.lower[first:last], self.bounds.upper[first:last], self.bounds.target
-        )
-        score = find_score(self.score).make(some, self.neighbors, self.unit)
+        score = find_score(self.score).make(self._bounds(first, last), self.neighbors, self.unit)
         if not (isinstance(score, TotalingScore) and callable(score.total)):
             raise UsageError(f"the score {self.score} cannot be computed on a cluster")
         return score
+
+    def clipping(self, first: int, last: int) -> Bounds | None:
+        """Return the bounds of those features, if the score clips cells to them."""
+        return self._bounds(first, last) if find_score(self.score).needs_bounds else None
+
+    def _bounds(self, first: int, last: int) -> Bounds:
+        """Return the bounds of the features from `first` to before `last`."""
+        return Bounds(
+            self.bounds.lower[first:last], self.bounds.upper[first:last], self.bounds.target
+        )
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,7 @@ class Total:
 
     shares: frozenset[int]
     sums: Any = field(repr=False)
+    cells: CellCounts = field(repr=False)
     label_seen: bool = field(repr=False)
     provenance: tuple[int, Provenance] | None = field(repr=False)
     """That of the last file that has one to be believed, with the file's number."""
@@ -141,13 +150,20 @@ def score_share(work: Work, share: Share, threads: int = 1) -> Total:
     kept = None if share.mask is None else KeptRows(share.mask)
     rows = RowReader(work.coding, kept)
     layout = work.layout.some(share.first_feature, share.last_feature)
+    bounds = work.clipping(share.first_feature, share.last_feature)
+    cells = CellCounts(len(layout.features), share.first_feature)
+
+    def add(part: tuple[Any, CellCounts]) -> None:
+        score.add(part[0])
+        cells.add(part[1])
+
     learned: list[tuple[int, Provenance]] = []
     sources: list[Source] = []
     with unchanged(sources):
         reduce_pieces(
             _pieces(work, share.split, layout, rows, learned, sources),
-            score.part,
-            score.add,
+            lambda block: (score.part(block), CellCounts.of(block, bounds)),
+            add,
             threads=threads,
             progress=lambda _: None,
         )
@@ -156,6 +172,7 @@ def score_share(work: Work, share: Share, threads: int = 1) -> Total:
     return Total(
         frozenset([share.number]),
         score.total(share.first_feature),
+        cells,
         rows.label_seen,
         learned[-1] if learned else None,
     )
@@ -164,6 +181,7 @@ def score_share(work: Work, share: Share, threads: int = 1) -> Total:
 def merge_totals(work: Work, totals: Iterable[Total]) -> Total:
     """Return the total of several totals, in any order, which must have no share in common."""
     score = work.make_score(0, len(work.layout.features))
+    cells = CellCounts(len(work.layout.features))
     shares: set[int] = set()
     label_seen = False
     provenance: tuple[int, Provenance] | None = None
@@ -172,12 +190,13 @@ def merge_totals(work: Work, totals: Iterable[Total]) -> Total:
             raise ValueError("a share was counted twice")
         shares |= total.shares
         score.add(total.sums)
+        cells.add(total.cells)
         label_seen = label_seen or total.label_seen
         if total.provenance is not None and (
             provenance is None or total.provenance[0] > provenance[0]
         ):
             provenance = total.provenance
-    return Total(frozenset(shares), score.total(), label_seen, provenance)
+    return Total(frozenset(shares), score.total(), cells, label_seen, provenance)
 
 
 def cluster_total(

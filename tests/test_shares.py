@@ -458,3 +458,28 @@ def test_many_cells_outside_are_told_alike(tmp_path: Path) -> None:
     _, found = outcome(place, options, Cluster(Tree(np.random.default_rng(0)), 500))
     assert found == expected
     assert any("outside [-1, 1]" in note for note in expected)
+
+
+@pytest.mark.parametrize("score", ["dot", "kendall"])
+def test_cells_of_no_use_are_told_alike(score: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {
+            "far": [5.0, 5.0, 5.0, 0.0] * 15,
+            "words": ["nothing", "0.5", "none", "nil", "7x", "y7"] * 10,
+            "gone": [None] * 60,
+            "y": [0.5, -0.5, None] * 20,
+        },
+        schema_overrides={"gone": pl.Float64},
+    )
+    place = write_files(frame, tmp_path / "t", "csv", [11, 30])
+    options = {"score": score, "lower": -1.0, "upper": 1.0}
+    options = {"score": score} if score == "kendall" else options
+    _, expected = outcome(place, options, None)
+    _, found = outcome(place, options, Cluster(Tree(np.random.default_rng(0)), 200))
+    assert found == expected
+    (note,) = [note for note in expected if note.startswith("of the features' cells")]
+    assert note.endswith(
+        "worst: 'gone' (100.0% missing), 'words' (33.3% missing, 50.0% no numbers), "
+        + ("" if score == "kendall" else "'far' (75.0% clipped), ")
+        + "'y' (33.3% missing)"
+    )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsel.core.arrays import BoolArray, FloatArray, NumberArray, RealArray
+from dpsel.core.arrays import BoolArray, FloatArray, IntArray, NumberArray, RealArray
 
 
 class Columns:
@@ -40,6 +40,17 @@ class Columns:
 
 
 @dataclass(frozen=True)
+class Unreadable:
+    """Cells of a text that are no number, and do not stand for a missing one either.
+
+    One count for every feature of a block, and then one for the target, each of some rows of it.
+    """
+
+    rows: IntArray = field(repr=False)
+    cells: IntArray = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Block:
     """Raw values; NaN where a cell is missing or is no number. Private, and off `repr`.
 
@@ -52,6 +63,8 @@ class Block:
     first_feature: int
     X: RealArray | Columns = field(repr=False)
     y: FloatArray = field(repr=False)
+    unreadable: Unreadable | None = field(default=None, repr=False)
+    """What a reader of text knows about cells that are NaN here: for the data's holder only."""
 
 
 def rows_of(X: RealArray | Columns, which: slice | BoolArray) -> RealArray | Columns:

@@ -11,12 +11,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpsel.core.arrays import BoolArray, FloatArray, IntArray, NumberArray
+from dpsel.core.arrays import BoolArray, FloatArray, IntArray, NumberArray, RealArray
+from dpsel.core.blocks import Block, rows_of
+from dpsel.core.bounds import Bounds, Interval
 
 # Sums are whole multiples of 2^-1088, which every product of a 32-bit digit and its unit is.
 _UNIT_BITS = 1088
 _DIGIT_BITS = 32
 _ROWS_AT_ONCE = 1 << 20
+# Of a block: enough for shares that are right within a few per cent, and hardly any time.
+_ROWS_LOOKED_AT, _RUNS = 1 << 10, 4
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,88 @@ class ColumnStatistics:
     """Which columns have no value at all."""
     median: FloatArray | None = None
     robust_deviation: FloatArray | None = None
+
+
+class CellCounts:
+    """How many cells of each column were of no use, and why: for the data's holder only.
+
+    Of a block with many rows some are looked at, in runs all over it. The counts are whole numbers
+    in one table: a row a kind, a column for every feature, and the last for the target.
+
+    Privacy:
+        Guarantee: none; the counts are private, and for nobody but the data's holder.
+        Tested by: tests/core/test_statistics.py
+    """
+
+    def __init__(self, features: int, first_feature: int = 0) -> None:
+        """Start with no cell of so many features, from one on that has this place elsewhere."""
+        self._first_feature = first_feature
+        self._counts = np.zeros((5, features + 1), dtype=np.int64)
+
+    @staticmethod
+    def of(block: Block, bounds: Bounds | None) -> "CellCounts":
+        """Look at some rows of a block; without bounds nothing is clipped."""
+        columns = block.X.shape[1]
+        features = slice(block.first_feature, block.first_feature + columns)
+        found = CellCounts(columns, block.first_feature)
+        for some in _runs(len(block.y)):
+            cells, target = np.asarray(rows_of(block.X, some)), block.y[some]
+            limits = None if bounds is None else (bounds.lower[features], bounds.upper[features])
+            found._look(slice(0, columns), cells, limits)
+            limits = None if bounds is None else _limits_of(bounds.target)
+            found._look(slice(columns, columns + 1), target[:, np.newaxis], limits)
+        if block.unreadable is not None:
+            # Columns that the folders of a file add are no text.
+            known = [*range(len(block.unreadable.cells) - 1), columns]
+            found._counts[3:, known] += block.unreadable.rows, block.unreadable.cells
+        return found
+
+    def _look(
+        self, columns: slice, cells: RealArray, limits: tuple[FloatArray, FloatArray] | None
+    ) -> None:
+        """Count cells of some columns, which lie within limits or not."""
+        self._counts[0, columns] += len(cells)
+        # Most tables have none at all, which is found out much faster.
+        if limits is not None:
+            outside = (cells < limits[0]) | (cells > limits[1])
+            if np.count_nonzero(outside):
+                self._counts[1, columns] += outside.sum(axis=0)
+        missing = np.isnan(cells)
+        if np.count_nonzero(missing):
+            self._counts[2, columns] += missing.sum(axis=0)
+
+    def add(self, other: "CellCounts") -> None:
+        """Add the counts of some features; those of the target come with the first one's."""
+        first, count = other._first_feature, other._counts.shape[1] - 1
+        self._counts[:, first : first + count] += other._counts[:, :count]
+        if first == 0:
+            self._counts[:, -1] += other._counts[:, -1]
+
+    def shares(self) -> FloatArray:
+        """Return the shares of each column's cells that are clipped, missing and unreadable."""
+        cells, clipped, no_number, texts, unreadable = self._counts / 1.0
+        no_number /= np.maximum(cells, 1.0)
+        clipped /= np.maximum(cells, 1.0)
+        # Not the same rows were looked at for both.
+        unread = np.minimum(unreadable / np.maximum(texts, 1.0), no_number)
+        if (known := texts > 0).any() and unread.any():
+            # Of very many columns not all texts were looked at: the others are taken to be alike.
+            unread[~known] = no_number[~known] * unread.sum() / no_number[known].sum()
+        return np.stack([clipped, no_number - unread, unread])
+
+
+def _runs(rows: int) -> list[slice]:
+    """Return the rows of a block that are looked at: all of few, else some runs all over it."""
+    if rows <= _ROWS_LOOKED_AT:
+        return [slice(0, rows)]
+    run = _ROWS_LOOKED_AT // _RUNS
+    starts = [place * (rows - run) // (_RUNS - 1) for place in range(_RUNS)]
+    return [slice(start, start + run) for start in starts]
+
+
+def _limits_of(interval: Interval) -> tuple[FloatArray, FloatArray]:
+    """Return the bounds of a single column."""
+    return np.array([interval.lower]), np.array([interval.upper])
 
 
 class Moments:

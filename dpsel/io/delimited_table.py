@@ -6,11 +6,14 @@ declared by the user or read off the first rows.
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dpsel.core.blocks import Block
+from dpsel.core.arrays import BoolArray, IntArray
+from dpsel.core.blocks import Block, Unreadable, rows_of
+from dpsel.io.arrow_values import text_numbers
 from dpsel.io.border import reading
 from dpsel.io.cells import Cells, cells_of
 from dpsel.io.columns import Column, Kind, Layout, refuse_target, refuse_text
@@ -24,6 +27,8 @@ from dpsel.io.words import WORDS_FOR_MISSING
 
 _KIND = KINDS[InputFormat.CSV]
 _ROWS_LOOKED_AT = 100
+# Of a block: how many rows, cells and columns are looked at as texts, for the data's holder.
+_FIRST_ROWS, _FIRST_CELLS, _FIRST_COLUMNS = 1 << 7, 1 << 17, 1 << 8
 
 
 class DelimitedTable:
@@ -78,7 +83,8 @@ class DelimitedTable:
 
                 def read(block: bytes = block) -> Block:
                     with reading(self.label, _KIND):
-                        return _block(self._cells(block), layout, rows)
+                        found = _block(self._cells(block), layout, rows)
+                        return replace(found, unreadable=self._unreadable(block, layout, found))
 
                 done = self._text.share_read
                 if rows.ordered:
@@ -101,6 +107,27 @@ class DelimitedTable:
     def _cells(self, text: bytes) -> Cells:
         """Return the cells of whole rows."""
         return cells_of(text, self._separator, len(self.columns))
+
+    def _unreadable(self, text: bytes, layout: Layout, found: Block) -> Unreadable:
+        """Look at the first texts of columns that have a cell without a number there.
+
+        So few that it takes no time beside the reading, whatever the cells hold.
+        """
+        missing = np.isnan(np.asarray(rows_of(found.X, slice(_FIRST_ROWS)))).any(axis=0)
+        no_target = not layout.labels and bool(np.isnan(found.y[:_FIRST_ROWS]).any())
+        doubtful = np.flatnonzero([*missing, no_target])
+        rows = max(1, min(_FIRST_ROWS, _FIRST_CELLS // len(self.columns)))
+        counts = Unreadable(*np.zeros((2, len(missing) + 1), dtype=np.int64))
+        counts.rows[:] = min(rows, len(found.y))
+        counts.rows[doubtful] = 0
+        # Some columns out of very many, all over the table.
+        doubtful = doubtful[:: -(-len(doubtful) // _FIRST_COLUMNS) or 1]
+        if len(doubtful):
+            places = [*layout.features, layout.target]
+            texts = self._cells(text[: rows_end(text, rows)]).texts([places[p] for p in doubtful])
+            counts.rows[doubtful] = len(texts[0])
+            counts.cells[doubtful] = _unreadable_texts(texts)
+        return counts
 
     def _refuse_words(self, text: bytes, layout: Layout) -> None:
         """Refuse columns that were not declared and hold words, not numbers, in the first rows."""
@@ -141,6 +168,15 @@ def _wordy(cells: Cells, positions: Sequence[int]) -> list[int]:
     return [
         position for position, column in zip(empty, texts, strict=True) if _count_words(column) >= 2
     ]
+
+
+def _unreadable_texts(columns: Sequence[Any]) -> IntArray:
+    """Return how many cells of each column are no number, nor stand for a missing value."""
+    texts = pl.concat([pl.Series(pl.from_arrow(column), dtype=pl.String) for column in columns])
+    no_number = np.isnan(text_numbers(texts.to_arrow()))
+    known = texts.str.strip_chars().str.to_lowercase().is_in(list(WORDS_FOR_MISSING))
+    words: BoolArray = no_number & ~known.fill_null(True).to_numpy()
+    return np.asarray(words.reshape(len(columns), -1).sum(axis=1))
 
 
 def _count_words(column: Any) -> int:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from dpsel.core.arrays import BoolArray, FloatArray, RealArray
-from dpsel.core.blocks import Block, Columns, rows_of
+from dpsel.core.blocks import Block, Columns, Unreadable, rows_of
 from dpsel.core.errors import InputError
 from dpsel.core.persons import KeptRows, PersonLimit
 from dpsel.io.columns import Column, Layout
@@ -74,13 +74,15 @@ class Rows:
     y: FloatArray
     keep: BoolArray | None
 
-    def block(self, first_feature: int, X: RealArray | Columns) -> Block:
+    def block(
+        self, first_feature: int, X: RealArray | Columns, unreadable: Unreadable | None = None
+    ) -> Block:
         """Return a block of the features `X` of these rows; there may be none."""
         if not X.shape[1]:
             X = np.empty((len(self.y), 0))
         if self.keep is None:
-            return Block(first_feature, X, self.y)
-        return Block(first_feature, rows_of(X, self.keep), self.y[self.keep])
+            return Block(first_feature, X, self.y, unreadable)
+        return Block(first_feature, rows_of(X, self.keep), self.y[self.keep], unreadable)
 
 
 class RowReader:

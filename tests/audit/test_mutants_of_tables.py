@@ -19,7 +19,7 @@ from dpsel.core.budget import Budget
 from dpsel.core.errors import InputError
 from dpsel.core.privacy import Neighbors, Unit
 from dpsel.core.randomness import SeededRandomness
-from dpsel.core.scores.base import Outside, Scores
+from dpsel.core.scores.base import Scores
 from dpsel.core.scores.covariance import CovarianceScore
 from dpsel.core.scores.dot import DotScore
 from dpsel.core.scores.kendall import KendallScore
@@ -41,7 +41,6 @@ class WholeTable:
     def __init__(self, bounds: Bounds, neighbors: Neighbors, unit: Unit) -> None:
         self._score = DotScore(bounds, neighbors, unit)
         self._rows: dict[int, list[Block]] = {}
-        self.outside = Outside()
 
     def part(self, block: Block) -> Block:
         return block

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpsel.core.bounds import bounded_integers
 from dpsel.core.privacy import Neighbors
-from dpsel.core.scores.base import Outside, Scores
+from dpsel.core.scores.base import Scores
 from dpsel.core.scores.registry import ScoreKind
 
 
@@ -25,7 +25,6 @@ class AboveMiddle:
         self.bounds = bounds
         self.sensitivity = unit.rows * (2 if neighbors is Neighbors.REPLACE_ONE else 1)
         self.total = np.zeros(len(bounds.lower), dtype=np.int64)
-        self.outside = Outside()
 
     def part(self, block):
         here = slice(block.first_feature, block.first_feature + block.X.shape[1])

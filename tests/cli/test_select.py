@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import numpy as np
 import polars as pl
 import pytest
 
@@ -89,6 +90,10 @@ def test_a_raw_table_without_bounds_is_noted_for_its_holder_only(dpsel: Dpsel) -
     assert result.err == (
         "note: 32% of the cells are outside [-1, 1] and were clipped; give public bounds with "
         "--bounds, or run `dpsel preprocess` first\n"
+        "note: of the features' cells 31.8% were clipped to their bounds, 0.0% are missing and "
+        "0.0% are no numbers; worst: 'y' (85.2% clipped), 'x00' (35.0% clipped), 'x22' (34.6% "
+        "clipped), "
+        "'x37' (34.4% clipped), 'x11' (34.1% clipped)\n"
     )
     assert record_of(result.out)["guarantee"]["end_to_end"] is False
     assert dpsel("select", RAW, *ASK, "--quiet").err == ""
@@ -167,13 +172,68 @@ def test_a_text_target_needs_a_label(dpsel: Dpsel, tmp_path: Path) -> None:
     assert unseen.err == "note: no row has the label 'il' in 'y'\n"
 
 
+def of_no_use(path: Path, rows: int) -> None:
+    """Write a CSV with columns that are clipped, missing or words, each to some part."""
+    lines = ["fine,far,gaps,words,some,y"]
+    for row in range(rows):
+        far = 9 if row % 4 else 0.5
+        gap = "NA" if row % 2 else 0.5
+        word = "secret" if row % 5 else 0.5
+        lines.append(f"{row % 3 / 3},{far},{gap},{word},{'' if row % 8 == 0 else 0.1},{row % 2}")
+    path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("score", ["dot", "covariance", "kendall"])
+def test_the_holder_hears_which_cells_were_of_no_use(
+    score: str, dpsel: Dpsel, tmp_path: Path
+) -> None:
+    of_no_use(path := tmp_path / "t.csv", 120)
+    ask = ("select", path, "--target", "y", "--k", 2, "--epsilon", 1, "--score", score)
+    bounds = ("--lower", 0, "--upper", 1) if score != "kendall" else ()
+    result = dpsel(*ask, *bounds)
+    assert result.code == 0
+    clipped = score != "kendall"
+    far = "'far' (75.0% clipped), " if clipped else ""
+    assert result.err == (
+        f"note: of the features' cells {15.0 if clipped else 0.0}% were clipped to their bounds, "
+        "12.5% are missing and 16.0% are no numbers; worst: 'words' (80.0% no numbers), "
+        f"{far}'gaps' (50.0% missing), 'some' (12.5% missing)\n"
+    )
+    # Nothing of it is published, and no cell is quoted.
+    assert "secret" not in result.err
+    quiet = dpsel(*ask, *bounds, "--quiet")
+    assert quiet.err == ""
+    assert set(record_of(quiet.out)) == set(record_of(result.out))
+
+
+def test_the_summary_names_five_columns_and_looks_at_long_tables_too(
+    dpsel: Dpsel, tmp_path: Path
+) -> None:
+    rows = 50_000
+    far = np.where(np.arange(rows) < rows // 2, 0.0, 7.0)
+    columns = {f"x{i}": far if i < 7 else np.zeros(rows) for i in range(9)}
+    columns["gone"] = np.full(rows, np.nan)
+    pl.DataFrame({**columns, "y": np.zeros(rows)}).write_parquet(path := tmp_path / "t.parquet")
+    result = dpsel(
+        "select", path, "--target", "y", "--k", 2, "--epsilon", 1, "--lower", 0, "--upper", 1
+    )
+    assert result.code == 0
+    assert result.err == (
+        "note: of the features' cells 35.0% were clipped to their bounds, 10.0% are missing and "
+        "0.0% are no numbers; worst: 'gone' (100.0% missing), 'x0' (50.0% clipped), 'x1' (50.0% "
+        "clipped), "
+        "'x2' (50.0% clipped), 'x3' (50.0% clipped)\n"
+    )
+
+
 @pytest.mark.parametrize("text", ["x,z,y\n", "x,z,y\n1,,\n", "x,z,y\n0,0,1\n0,0,1\n"])
 def test_nothing_to_go_by_still_selects(text: str, dpsel: Dpsel, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(text)
     for k in (1, 2):
         result = dpsel("select", path, "--target", "y", "--k", k, "--epsilon", 1)
-        assert (result.code, result.err) == (0, "")
+        assert result.code == 0
+        assert ("missing" in result.err) == ("1,," in text)
         assert len(record_of(result.out)["selected_indices"]) == k
 
 
@@ -195,9 +255,12 @@ def test_python_gives_the_same_record_as_the_command(dpsel: Dpsel) -> None:
 
 
 def test_python_warns_where_the_command_notes() -> None:
-    with pytest.warns(UserWarning, match="32% of the cells are outside") as caught:
+    with pytest.warns(UserWarning, match="of the cells|of the features' cells") as caught:
         library.select(RAW, target="y", k=8, epsilon=20)
-    assert caught[0].filename == __file__
+    said = [str(warning.message) for warning in caught]
+    assert said[0].startswith("32% of the cells are outside")
+    assert said[1].startswith("of the features' cells 31.8% were clipped")
+    assert {warning.filename for warning in caught} == {__file__}
 
 
 def test_the_help_names_every_score_and_mechanism(dpsel: Dpsel) -> None:

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 
 from dpsel.core import sketches
 from dpsel.core.arrays import FloatArray
+from dpsel.core.blocks import Block, Columns, Unreadable
+from dpsel.core.bounds import Bounds, Interval
 from dpsel.core.sketches import Anchors, Distances, sketched_statistics
 from dpsel.core.statistics import (
     NORMAL_MAD,
+    CellCounts,
     ColumnStatistics,
     Moments,
     exact_statistics,
@@ -143,3 +146,64 @@ def test_huge_numbers_have_finite_statistics() -> None:
     assert np.isfinite(found.median).all()
     assert found.median[0] == 1.6e308
     assert found.robust_deviation[1] == pytest.approx(1.5e154 * math.sqrt(3) / 4)
+
+
+def cells_of_no_use(X: FloatArray, y: FloatArray, bounds: Bounds | None) -> FloatArray:
+    """Return shares cell by cell: clipped, missing, unreadable."""
+    columns = [*X.T.tolist(), y.tolist()]
+    limits = [(-math.inf, math.inf)] * len(columns)
+    if bounds is not None:
+        limits = list(zip(bounds.lower.tolist(), bounds.upper.tolist(), strict=True))
+        limits.append((bounds.target.lower, bounds.target.upper))
+    found = [
+        (sum(x < a or x > b for x in column), sum(math.isnan(x) for x in column), 0)
+        for column, (a, b) in zip(columns, limits, strict=True)
+    ]
+    return np.array(found).T / max(1, len(y))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 60, 1000])
+@pytest.mark.parametrize("bounded", [True, False])
+def test_cells_of_no_use_are_counted_in_any_cut(rows: int, bounded: bool) -> None:
+    rng = np.random.default_rng(rows)
+    X, y = rng.normal(0, 1, (rows, 5)), rng.normal(0, 1, rows)
+    X[rng.random(X.shape) < 0.3] = np.nan
+    X[rng.random(X.shape) < 0.1] = np.inf
+    y[rng.random(rows) < 0.2] = np.nan
+    bounds = Bounds.of([Interval(-0.5, 0.1 * i) for i in range(5)], Interval(0, 1))
+    clipping = bounds if bounded else None
+    counts = CellCounts(5)
+    for start in range(0, rows, 17):
+        for first, last in ((3, 5), (0, 2), (2, 3)):
+            some = X[start : start + 17, first:last]
+            cells = Columns(list(some.T)) if start % 2 else some
+            counts.add(CellCounts.of(Block(first, cells, y[start : start + 17]), clipping))
+    assert counts.shares() == pytest.approx(cells_of_no_use(X, y, clipping), abs=1e-12)
+
+
+def test_of_very_many_rows_some_are_looked_at_all_over_the_block() -> None:
+    X = np.zeros((1_000_000, 2))
+    X[500_000:, 0] = 9.0
+    X[-1, 1] = np.nan
+    bounds = Bounds.of([Interval(0, 1)] * 2, Interval(0, 1))
+    shares = CellCounts.of(Block(0, X, np.zeros(len(X))), bounds).shares()
+    assert shares[0].tolist() == [0.5, 0.0, 0.0]
+    assert shares[1].tolist() == [0.0, 1 / 1024, 0.0]
+
+
+def test_unreadable_cells_are_those_of_the_texts_that_were_looked_at() -> None:
+    X = np.array([[math.nan, 1.0, 7.0], [math.nan, math.nan, 7.0]])
+    # The third feature is a folder's: it has no texts, and no missing cells.
+    words = Unreadable(np.array([2, 2, 2]), np.array([1, 0, 2]))
+    counts = CellCounts(3)
+    counts.add(CellCounts.of(Block(0, X, np.array([math.nan, math.nan]), words), None))
+    assert counts.shares().tolist() == [[0, 0, 0, 0], [0.5, 0.5, 0, 0], [0.5, 0, 0, 1]]
+    assert "0.5" not in repr(counts)
+
+
+def test_columns_whose_texts_were_not_looked_at_are_taken_to_be_like_the_others() -> None:
+    X = np.full((4, 3), math.nan)
+    words = Unreadable(np.array([4, 4, 0, 4]), np.array([1, 2, 0, 0]))
+    shares = CellCounts.of(Block(0, X, np.zeros(4), words), None).shares()
+    assert shares[2].tolist() == [0.25, 0.5, 0.375, 0.0]
+    assert shares[1].tolist() == [0.75, 0.5, 0.625, 0.0]

@@ -168,7 +168,7 @@ def test_the_largest_table_has_scores_that_fit_64_bits() -> None:
     )
     part = score.part(Block(0, np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])))
     times = (1 << 30) - 1
-    score.add(type(part)(0, 2 * times, 0, part.sums * times, part.outside))
+    score.add(type(part)(0, 2 * times, 0, part.sums * times))
     assert score.scores().values.tolist() == [2 * times * ONE * ONE]
 
 
@@ -184,12 +184,6 @@ def test_rows_and_targets_count_once_however_many_blocks_they_are_in() -> None:
     for feature in range(WIDTH):
         score.add(score.part(Block(feature, X[1:, feature : feature + 1], y[1:])))
     assert score.scores().values.tolist() == exact_covariance(X, y)
-
-
-def test_cells_outside_their_bounds_are_counted() -> None:
-    score = CovarianceScore(UNIT_BOUNDS, Neighbors.ADD_REMOVE, Unit())
-    score.add(score.part(Block(0, np.array([[2.0, 0.0, np.nan]]), np.zeros(1))))
-    assert (score.outside.cells, score.outside.outside) == (3, 1)
 
 
 def test_parts_do_not_show_when_printed() -> None:

@@ -6,8 +6,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from dpsel.core.arrays import FloatArray, NumberArray, RealArray
-from dpsel.core.blocks import Block, Columns
+from dpsel.core.arrays import FloatArray, NumberArray
+from dpsel.core.blocks import Block
 from dpsel.core.errors import UsageError
 from dpsel.core.kept import Keeper, KeptTable
 
@@ -39,33 +39,8 @@ class Scores:
         return len(self.values)
 
 
-@dataclass(frozen=True)
-class Outside:
-    """How many of the cells looked at lay outside their bounds: for the data's holder only."""
-
-    cells: int = 0
-    outside: int = 0
-
-    @staticmethod
-    def among(X: RealArray | Columns, lower: FloatArray, upper: FloatArray) -> "Outside":
-        """Count the cells of `X` beyond the bounds; a missing one is not."""
-        cells = np.asarray(X)
-        return Outside(cells.size, int(np.count_nonzero((lower > cells) | (upper < cells))))
-
-    def __add__(self, other: "Outside") -> "Outside":
-        """Return both counts together."""
-        return Outside(self.cells + other.cells, self.outside + other.outside)
-
-    @property
-    def share(self) -> float:
-        """Return the share of the cells that were outside."""
-        return self.outside / self.cells if self.cells else 0.0
-
-
 class Score(Protocol):
     """A score of a table that comes in blocks: each is reduced to a part, and parts add up."""
-
-    outside: Outside
 
     def part(self, block: Block) -> Any:
         """Return what one block contributes. Threads may call it."""

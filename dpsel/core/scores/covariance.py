@@ -5,15 +5,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpsel.core.arrays import IntArray
-from dpsel.core.blocks import Block, rows_of
+from dpsel.core.blocks import Block
 from dpsel.core.bounds import ONE, Bounds
 from dpsel.core.errors import InputError
 from dpsel.core.privacy import MOST_ROWS, Neighbors, Unit
-from dpsel.core.scores.base import Outside, Scores
+from dpsel.core.scores.base import Scores
 from dpsel.core.scores.products import exact_products
 from dpsel.core.scores.targets import BoundedTarget
-
-_LOOKED_AT = slice(1 << 12)
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,6 @@ class CovariancePart:
     rows: int
     target_sum: int = field(repr=False)
     sums: IntArray = field(repr=False)
-    outside: Outside = field(repr=False)
 
 
 class CovarianceScore:
@@ -62,7 +59,6 @@ class CovarianceScore:
         self._sums = np.zeros((2, len(bounds.lower)), dtype=np.int64)
         self._target_sum = 0
         self._rows = 0
-        self.outside = Outside()
 
     def part(self, block: Block) -> CovariancePart:
         """Return the sums of one block. Touches nothing shared, so threads may call it."""
@@ -71,15 +67,13 @@ class CovarianceScore:
         lower, upper = self._bounds.lower[features], self._bounds.upper[features]
         y = self._target(block.y)
         sums = exact_products(np.stack([np.ones(rows), y]), block.X, lower, upper)
-        outside = Outside.among(rows_of(block.X, _LOOKED_AT), lower, upper)
         target_sum = int(y.astype(np.int64).sum())
-        return CovariancePart(block.first_feature, rows, target_sum, sums, outside)
+        return CovariancePart(block.first_feature, rows, target_sum, sums)
 
     def add(self, part: CovariancePart) -> None:
         """Add the sums of one block to the total."""
         features = slice(part.first_feature, part.first_feature + part.sums.shape[1])
         self._sums[:, features] += part.sums
-        self.outside += part.outside
         # The same rows come once for every group of features: count them with the first.
         if part.first_feature == 0:
             self._rows += part.rows
@@ -89,9 +83,7 @@ class CovarianceScore:
 
     def total(self, first_feature: int = 0) -> CovariancePart:
         """Return all sums so far, as a part for the score of a table with these features."""
-        return CovariancePart(
-            first_feature, self._rows, self._target_sum, self._sums.copy(), self.outside
-        )
+        return CovariancePart(first_feature, self._rows, self._target_sum, self._sums.copy())
 
     def scores(self) -> Scores:
         """Return the scores of all blocks added, in units of 2^-32, rounded down."""

@@ -5,15 +5,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpsel.core.arrays import IntArray
-from dpsel.core.blocks import Block, rows_of
+from dpsel.core.blocks import Block
 from dpsel.core.bounds import ONE, Bounds
 from dpsel.core.errors import InputError
 from dpsel.core.privacy import MOST_ROWS, Neighbors, Unit
-from dpsel.core.scores.base import Outside, Scores
+from dpsel.core.scores.base import Scores
 from dpsel.core.scores.products import exact_products
 from dpsel.core.scores.targets import BoundedTarget
-
-_LOOKED_AT = slice(1 << 12)
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,6 @@ class DotPart:
     first_feature: int
     rows: int
     sums: IntArray = field(repr=False)
-    outside: Outside = field(repr=False)
 
 
 class DotScore:
@@ -44,7 +41,6 @@ class DotScore:
         self._sensitivity = ONE * ONE * unit.rows * (2 if neighbors is Neighbors.REPLACE_ONE else 1)
         self._sums = np.zeros(len(bounds.lower), dtype=np.int64)
         self._rows = 0
-        self.outside = Outside()
 
     def part(self, block: Block) -> DotPart:
         """Return the sums of one block. Touches nothing shared, so threads may call it."""
@@ -53,13 +49,11 @@ class DotScore:
         lower, upper = self._bounds.lower[features], self._bounds.upper[features]
         y = self._target(block.y)
         sums = exact_products(y[np.newaxis], block.X, lower, upper)[0]
-        outside = Outside.among(rows_of(block.X, _LOOKED_AT), lower, upper)
-        return DotPart(block.first_feature, rows, sums, outside)
+        return DotPart(block.first_feature, rows, sums)
 
     def add(self, part: DotPart) -> None:
         """Add the sums of one block to the total."""
         self._sums[part.first_feature : part.first_feature + len(part.sums)] += part.sums
-        self.outside += part.outside
         if part.first_feature == 0:
             self._rows += part.rows
         if self._rows > MOST_ROWS:
@@ -67,7 +61,7 @@ class DotScore:
 
     def total(self, first_feature: int = 0) -> DotPart:
         """Return all sums so far, as a part for the score of a table with these features."""
-        return DotPart(first_feature, self._rows, self._sums.copy(), self.outside)
+        return DotPart(first_feature, self._rows, self._sums.copy())
 
     def scores(self) -> Scores:
         """Return the scores of all blocks added, in units of 2^-32."""

@@ -13,7 +13,7 @@ from dpsel.core.bounds import Bounds
 from dpsel.core.errors import InputError
 from dpsel.core.kept import Keeper, KeptTable, MemoryKeeper
 from dpsel.core.privacy import MOST_ROWS, Neighbors, Unit
-from dpsel.core.scores.base import Outside, Scores
+from dpsel.core.scores.base import Scores
 
 UNIT = 1 << 32
 """The integer that stands for a score of 1."""
@@ -79,7 +79,6 @@ class KendallScore:
         self._pairs = np.zeros(len(bounds.lower), dtype=np.int64)
         self._targets: list[FloatArray] = []
         self._rows = 0
-        self.outside = Outside()
 
     def use_threads(self, threads: int) -> None:
         """Compare pairs in so many threads; in one, if nothing is said."""
