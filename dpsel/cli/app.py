@@ -79,8 +79,12 @@ def run(arguments: Sequence[str]) -> int:
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
-    except SystemExit:
+    except SystemExit as leaving:
+        cause = leaving.__context__
+        if not isinstance(cause, OSError):
+            return _report_bug(leaving, debug=debug)
         # Typer's way out when a pipe is closed while it prints a help text.
+        say("error", f"stdout: cannot be written: {reason(cause)}")
         return OutputError.exit_code
     except Exception as error:
         if hasattr(error, "format_message"):  # Typer's own complaint about the arguments
@@ -116,7 +120,7 @@ def _help_hint(arguments: Sequence[str]) -> str:
     return " ".join(["dpsel", found, *within[:1], "--help"])
 
 
-def _report_bug(error: Exception, *, debug: bool) -> int:
+def _report_bug(error: BaseException, *, debug: bool) -> int:
     """Say where a bug is. Its message is kept back, since it may quote a cell."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{type(error).__name__}, {frames[-1].name} in line {frames[-1].lineno}"

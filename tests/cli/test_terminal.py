@@ -161,6 +161,29 @@ def test_an_interrupt_ends_with_130_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_help_text_that_nobody_reads_is_an_output_error_with_a_word() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [*COMMAND, "--help"], stdout=writing, stderr=subprocess.PIPE, env=ENVIRONMENT
+    )
+    os.close(writing)
+    assert done.returncode == 5
+    assert done.stderr == b"error: stdout: cannot be written: broken pipe\n"
+
+
+def test_whatever_else_leaves_the_command_is_a_bug_and_not_a_silent_exit(
+    dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def leave(**_: object) -> None:
+        sys.exit(0)
+
+    monkeypatch.setattr("dpsel.plan.make_plan", leave)
+    result = dpsel("select", CSV, *ASK)
+    assert (result.code, result.out) == (70, "")
+    assert result.err.startswith("error: this is a bug in dpsel (SystemExit, leave in line ")
+
+
 INTERRUPTED_IMPORTS = """
 import os, signal, sys
 from dpsel.__main__ import main
