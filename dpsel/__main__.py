@@ -20,13 +20,15 @@ def main() -> None:
     try:
         from dpsel.cli.app import INTERRUPTED, run
         from dpsel.io.interrupts import ignore_interrupts
-        from dpsel.io.streams import mute_libraries
+        from dpsel.io.streams import abandon_stdout, mute_libraries
 
         if "--debug" not in sys.argv:
             mute_libraries()
         code = run(sys.argv[1:])
         if code == INTERRUPTED:
             ignore_interrupts()
+            # What was not written yet must not be written after all, nor be waited for.
+            abandon_stdout()
     except KeyboardInterrupt:
         code = 130
     _leave(code)

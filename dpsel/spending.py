@@ -1,7 +1,7 @@
 """How a run is paid for: charged before it reads a row, stored before it is released."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -170,21 +170,47 @@ def carry_out(
         return _again(done, purse, payer)
     # The charge itself decides; this spares opening a table in vain.
     refuse_overrun(ledger, purse.asked.cost)
-    charged: list[Charge] = []
+    charges: list[Charge | None] = []
+
+    def charge() -> None:
+        # None while it is not known whether the charge is on the disk.
+        charges.append(None)
+        charges[-1] = _charge(purse, payer)
+
     try:
-        selection = run(lambda: charged.append(_charge(purse, payer)))
+        selection = run(charge)
+        return _store(selection, charges, purse)
     except _ReleasedMeanwhile as meanwhile:
         return _again(meanwhile.charge, purse, payer)
     except DpselError as error:
-        if charged:
-            spent = f"{_words(purse.asked.cost)} was charged to the ledger '{purse.name}'"
-            error.args = (f"{error}; {spent} and stays charged",)
+        if any(charges):
+            raise type(error)(f"{error}; {_spent(charges, purse)}") from error
         raise
-    if len(charged) != 1 or not _states(selection, purse.asked):
+    except BaseException:  # An interrupt, or a bug.
+        if charges:
+            payer.warn(_spent(charges, purse))
+        raise
+
+
+def _store(selection: Selection, charges: "Sequence[Charge | None]", purse: Purse) -> Release:
+    """Keep what was drawn in the ledger, and return what may be released."""
+    charge = charges[0] if len(charges) == 1 else None
+    if charge is None or not _states(selection, purse.asked):
         raise RuntimeError("a release must be charged once, with what its record states")
     record = selection_text(selection, OutputFormat.JSON)
-    kept = purse.file.store(purse.name, charged[0], record)
+    kept = purse.file.store(purse.name, charge, record)
     return Release(selection, record) if kept == record else _stored(kept, purse)
+
+
+def _spent(charges: "Sequence[Charge | None]", purse: Purse) -> str:
+    """Return what a run that released nothing has cost."""
+    amount = _words(purse.asked.cost)
+    if any(charges):
+        return f"{amount} was charged to the ledger '{purse.name}' and stays charged"
+    return (
+        f"{amount} may have been charged to the ledger '{purse.name}', and then stays charged; "
+        f"`dpsel budget log {purse.name}` shows it"
+    )
 
 
 def _charge(purse: Purse, payer: Payer) -> "Charge":
@@ -211,6 +237,7 @@ def _states(selection: Selection, asked: "Asked") -> bool:
         and cost_of(stated) == asked.cost
         and stated.neighbors is asked.terms.neighbors
         and (stated.unit.name == "person") is (asked.terms.person is not None)
+        and stated.unit.rows == asked.rows_per_unit
     )
 
 

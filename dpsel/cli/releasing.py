@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from dpsel.cli.render import TerminalReporter
+from dpsel.cli.render import TerminalReporter, say
 from dpsel.core.errors import InputError, OutputError
 from dpsel.io.formats import OutputFormat
 
@@ -49,12 +49,21 @@ def release(
         except OutputError as error:
             if purse is None:
                 raise
-            again = (
-                f"run it again with --run-id {run_id}, at no cost"
-                if run_id is not None
-                else f"`dpsel budget export {purse.name}` prints it"
-            )
-            raise OutputError(f"{error}; the release was charged and is kept: {again}") from None
+            raise OutputError(f"{error}; {_where_it_is(purse, run_id)}") from None
+        except KeyboardInterrupt:
+            if purse is not None:
+                say("note", _where_it_is(purse, run_id))
+            raise
+
+
+def _where_it_is(purse: Any, run_id: str | None) -> str:
+    """Return how to get a release that was charged and stored, but not written."""
+    again = (
+        f"run it again with --run-id {run_id}, at no cost"
+        if run_id is not None
+        else f"`dpsel budget export {purse.name}` prints it"
+    )
+    return f"the release was charged and is kept: {again}"
 
 
 def print_cost(

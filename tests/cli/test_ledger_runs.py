@@ -2,10 +2,13 @@
 
 import json
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+import time
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,9 @@ import pytest
 
 import dpsel as library
 from dpsel.core.errors import BudgetError, UsageError
+from dpsel.core.privacy import Unit
 from dpsel.core.randomness import SystemRandomness
+from dpsel.io.ledger import LedgerFile
 from tests.cli.conftest import ROOT, Dpsel
 from tests.cli.test_select import PUBLIC, record_of
 from tests.ledgers import make_ledger, rows, tamper
@@ -285,7 +290,10 @@ def test_a_charged_run_id_without_a_release_is_charged_again(
         patch.setattr("dpsel.run.select_from_scores", interrupted)
         result = dpsel(*run)
     assert (result.code, result.out) == (130, "")
-    assert result.err.endswith("error: interrupted; nothing was released\n")
+    assert result.err.endswith(
+        "note: epsilon 2 was charged to the ledger 'patients' and stays charged\n"
+        "error: interrupted; nothing was released\n"
+    )
     assert rows(place) == [("2", None)]
     result = dpsel(*run)
     assert result.code == 0
@@ -486,17 +494,112 @@ def test_a_release_that_was_not_charged_is_a_bug_and_not_released(
         charge()
         return right(table, plan, reporter, charge)
 
-    for wrong in (forgetful, twice):
+    def for_more_rows(table: Any, plan: Any, reporter: Any, charge: Any) -> Any:
+        selection = right(table, plan, reporter, charge)
+        stated = replace(selection.guarantee, unit=Unit("row", 2))
+        return replace(selection, guarantee=stated)
+
+    spent = "note: epsilon 2 was charged to the ledger 'many' and stays charged\n"
+    make_ledger(place, name="many")
+    for wrong in (forgetful, twice, for_more_rows):
         monkeypatch.setattr("dpsel.run.run_select", wrong)
-        result = dpsel("select", "t.csv", *ASK, *LEDGER)
+        result = dpsel("select", "t.csv", *ASK, "--ledger", "many")
         assert (result.code, result.out) == (70, "")
-    assert rows(place) == [("2", None)] * 2
+        assert (spent in result.err) is (wrong is not forgetful)
+    assert rows(place) == [("2", None)] * 3
 
 
 def process(place: Path, *arguments: object, **options: Any) -> subprocess.CompletedProcess[bytes]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "DPSEL_LEDGER_FILE": str(place)}
     command = [sys.executable, "-m", "dpsel", *map(str, arguments)]
     return subprocess.run(command, env=environment, stderr=subprocess.PIPE, **options)
+
+
+def started(place: Path, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "DPSEL_LEDGER_FILE": str(place)}
+    command = [sys.executable, "-m", "dpsel", *map(str, arguments)]
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, **options)
+
+
+def interrupted(process: subprocess.Popen[bytes], place: Path, charges: list[Any]) -> str:
+    """Interrupt a process once a ledger has these charges, and return what it says."""
+    deadline = time.monotonic() + 60
+    while [release is not None for _, release in rows(place)] != charges:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    # It waits for a pipe now, or is just about to.
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    return said.decode()
+
+
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
+def test_ctrl_c_after_the_charge_says_what_was_charged(place: Path, quiet: tuple[str, ...]) -> None:
+    # A table that never ends, after a block of it: the run surely waits for more.
+    with started(
+        *(place, "select", "-", "--input-format", "csv", *ASK, *LEDGER, *quiet),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"x,z,y\n" + b"1,0.5,1\n" * 2_200_000)
+        process.stdin.flush()
+        said = interrupted(process, place, [False])
+    receipt = "" if quiet else "note: charged epsilon 2 to the ledger 'patients'; epsilon 3 left\n"
+    assert said == (
+        f"{receipt}note: epsilon 2 was charged to the ledger 'patients' and stays charged\n"
+        "error: interrupted; nothing was released\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "how"),
+    [
+        ((), "`dpsel budget export patients` prints it"),
+        (("--run-id", "a"), "run it again with --run-id a, at no cost"),
+    ],
+)
+def test_ctrl_c_while_writing_says_where_the_release_is_and_writes_no_more(
+    options: tuple[str, ...], how: str, place: Path
+) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    full = 0
+    with suppress(BlockingIOError):
+        while True:
+            full += os.write(writing, b"x" * 4096)
+    os.set_blocking(writing, True)
+    run = ("select", "t.csv", *ASK, *LEDGER, "--quiet", *options)
+    with started(place, *run, stdout=writing) as process:
+        os.close(writing)
+        said = interrupted(process, place, [True])
+    with os.fdopen(reading, "rb") as pipe:
+        assert pipe.read() == b"x" * full
+    assert said == (
+        f"note: the release was charged and is kept: {how}\n"
+        "error: interrupted; nothing was released\n"
+    )
+
+
+def test_an_interrupt_within_the_charge_says_that_it_may_have_been_made(
+    place: Path, dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = LedgerFile.charge
+
+    def charged(self: LedgerFile, *arguments: Any) -> Any:
+        right(self, *arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LedgerFile, "charge", charged)
+    result = dpsel("select", "t.csv", *ASK, *LEDGER)
+    assert (result.code, result.out) == (130, "")
+    assert result.err == (
+        "note: epsilon 2 may have been charged to the ledger 'patients', and then stays charged; "
+        "`dpsel budget log patients` shows it\n"
+        "error: interrupted; nothing was released\n"
+    )
 
 
 def test_a_closed_stdout_costs_nothing_and_a_full_one_loses_nothing(
