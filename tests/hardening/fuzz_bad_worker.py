@@ -7,11 +7,12 @@ import time
 
 from tests.hardening import fuzz_worker
 from tests.hardening.fuzz_cases import Case, case
+from tests.hardening.fuzz_worker import Ended
 
 _KEPT: list[bytes] = []
 
 
-def run_case(this: Case) -> tuple[int, str, str]:
+def run_case(this: Case) -> Ended:
     """Behave badly in some cases."""
     if this == case(2):
         time.sleep(60)
@@ -23,7 +24,7 @@ def run_case(this: Case) -> tuple[int, str, str]:
     if this in (case(8), case(9)):
         # Too much only for one process that runs both.
         _KEPT.append(bytes(range(256)) * (150 << 12))
-    return 3, "", "error: no\n"
+    return Ended(3, "", "error: no\n")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -46,33 +47,45 @@ def main() -> None:
         for number in range(first, first + count):
             faulthandler.dump_traceback_later(SECONDS_A_CASE, exit=True, file=alarm)
             this = case(number)
-            code, out, err = run_case(this)
+            ended = run_case(this)
             faulthandler.cancel_dump_traceback_later()
             much = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > MEMORY_KB
             if much and number != first:
                 return
-            wrong = MUCH_MEMORY if much else complaint(this, code, out, err)
-            report.write(json.dumps([number, this.kind, code, wrong]) + "\n")
+            wrong = MUCH_MEMORY if much else complaint(this, ended)
+            report.write(json.dumps([number, this.kind, ended.code, wrong]) + "\n")
             if much:
                 return
 
 
-def run_case(this: Case) -> tuple[int, str, str]:
-    """Return exit code, stdout and stderr, with whatever libraries print by themselves."""
+@dataclass(frozen=True)
+class Ended:
+    """How a case ended: the exit code, stdout and stderr."""
+
+    code: int
+    out: str
+    err: str
+    by_libraries: str = ""
+    """What libraries printed to stderr by themselves: the command keeps it back, but it is seen by
+    users of the Python interface."""
+
+
+def run_case(this: Case) -> Ended:
+    """Run the command as its own process would: see `mute_libraries`."""
     for name, content in this.files.items():
         Path(name).write_bytes(content)
     with _settings(this.settings), _captured() as captured:
         code = command_line.run(list(this.arguments))
     for name in os.listdir():
         os.unlink(name)
-    out, err = (content.decode("utf-8", "replace") for content in captured)
-    return code, out, err
+    return Ended(code, *(content.decode("utf-8", "replace") for content in captured))
 
 
-def complaint(this: Case, code: int, out: str, err: str) -> str | None:
+def complaint(this: Case, ended: Ended) -> str | None:
     """Return what is wrong with how a case ended, None if nothing is."""
-    if leaks(out + err) and not _names_are_cells(this):
-        return f"leaks: {err or out}"
+    code, out, err = ended.code, ended.out, ended.err
+    if leaks(out + err + ended.by_libraries) and not _names_are_cells(this):
+        return f"leaks: {err or out}{ended.by_libraries}"
     lines = err.splitlines()
     if code in (2, 3, 5):
         plain = (
@@ -129,23 +142,24 @@ def _settings(settings: dict[str, Any]) -> Iterator[None]:
 
 @contextmanager
 def _captured() -> Iterator[list[bytes]]:
-    """Catch all that is written to stdout and stderr, by Python or by anything else."""
+    """Catch stdout, what Python writes to stderr, and what anything else does."""
     contents: list[bytes] = []
     before, kept = (sys.stdout, sys.stderr), [os.dup(1), os.dup(2)]
-    caught = [os.memfd_create("caught") for _ in kept]
-    for number, file in enumerate(caught, start=1):
-        os.dup2(file, number)
-    sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
+    out, err, others = (os.memfd_create("caught") for _ in range(3))
+    os.dup2(out, 1)
+    os.dup2(others, 2)
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, err))
     try:
         yield contents
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
         sys.stdout, sys.stderr = before
-        for number, (file, original) in enumerate(zip(caught, kept, strict=True), start=1):
-            contents.append(os.pread(file, 1 << 24, 0))
+        for number, original in enumerate(kept, start=1):
             os.dup2(original, number)
             os.close(original)
+        for file in (out, err, others):
+            contents.append(os.pread(file, 1 << 24, 0))
             os.close(file)
 
 

@@ -13,7 +13,7 @@ from dpsel.core.errors import InputError
 from tests.hardening.canaries import NUMBER, TEXT, leaks
 from tests.hardening.fuzz_cases import Case, case, originals
 from tests.hardening.fuzz_run import Findings, Wrong, run_cases
-from tests.hardening.fuzz_worker import complaint, run_case
+from tests.hardening.fuzz_worker import Ended, complaint, run_case
 
 CASES = int(os.environ.get("DPSEL_FUZZ_CASES", "10000"))
 FIRST = int(os.environ.get("DPSEL_FUZZ_FIRST", "0"))
@@ -35,7 +35,20 @@ def test_damaged_files_are_refused_or_read_and_no_cell_is_shown() -> None:
 
 @pytest.mark.parametrize(
     "number",
-    [1009751, 1011678, 1016396, 1032229, 1035947, 1042398, 1069515, 1086364, 1089658, 1096674],
+    [
+        1009751,
+        1011678,
+        1016396,
+        1032229,
+        1035947,
+        1042398,
+        1069515,
+        1086364,
+        1089658,
+        1096674,
+        1125099,
+        1143878,
+    ],
 )
 def test_what_the_long_run_found_is_mended(number: int) -> None:
     assert run_cases(number, 1).wrong == []
@@ -58,9 +71,9 @@ def folder(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_files_without_damage_are_read(place: int) -> None:
     sound = originals()[place]
     this = Case(sound.kind, sound.files, sound.damaged, sound.arguments, sound.settings)
-    code, out, err = run_case(this)
-    assert code == 0, err
-    assert complaint(this, code, out, err) is None
+    ended = run_case(this)
+    assert ended.code == 0, ended.err
+    assert complaint(this, ended) is None
 
 
 def test_a_case_is_the_same_each_time_and_differs_from_the_next() -> None:
@@ -88,20 +101,38 @@ def test_the_judge_notices_a_leak_and_a_bug(
 
     monkeypatch.setattr("dpsel.run.run_select", broken)
     this = case(0)
-    found = complaint(this, *run_case(this))
+    found = complaint(this, run_case(this))
     assert found is None if expected is None else (found or "").startswith(expected)
 
 
-def test_the_judge_notices_what_a_library_prints_by_itself() -> None:
+def test_the_judge_notices_odd_ends() -> None:
     this = case(0)
-    assert complaint(this, 3, "", "thread panicked\nerror: no\n") == (
-        "odd message: thread panicked\nerror: no\n"
+    assert complaint(this, Ended(3, "", "warning\nerror: no\n")) == (
+        "odd message: warning\nerror: no\n"
     )
-    assert complaint(this, 0, "{}", "") is not None
-    assert complaint(this, 0, "", "") is not None
-    assert complaint(this, -11, "", "") is not None
-    assert complaint(this, 3, "{}", "error: no\n") is not None
-    assert complaint(this, 3, "", "error: \x1b[2J\n") is not None
+    assert complaint(this, Ended(0, "{}", "")) is not None
+    assert complaint(this, Ended(0, "", "")) is not None
+    assert complaint(this, Ended(-11, "", "")) is not None
+    assert complaint(this, Ended(3, "{}", "error: no\n")) is not None
+    assert complaint(this, Ended(3, "", "error: \x1b[2J\n")) is not None
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_judge_tells_what_a_library_prints_from_a_message_of_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def printing(*_: object, **__: object) -> None:
+        os.write(2, b"thread panicked\n" + shown)
+        raise InputError("no")
+
+    monkeypatch.setattr("dpsel.run.run_select", printing)
+    this, shown = case(0), b""
+    ended = run_case(this)
+    assert ended == Ended(3, "", "error: no\n", "thread panicked\n")
+    assert complaint(this, ended) is None
+    # The command keeps it back, a program that uses the Python interface does not.
+    shown = TEXT.encode()
+    assert (complaint(this, run_case(this)) or "").startswith("leaks")
 
 
 @pytest.mark.parametrize("shown", [TEXT, TEXT.upper(), str(NUMBER), f"{NUMBER:.3f}", "31337"])
