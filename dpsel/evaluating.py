@@ -88,7 +88,8 @@ def load_table(place: str, name: str, plan: TablePlan, reporter: Reporter) -> Ev
     coding = TargetCoding(plan.positive, classes)
     bounds = plan.bounds.resolve(layout.names, wanted.target, columns, coded=coding.of_text)
     if coding.of_text:
-        bounds = Bounds(bounds.lower, bounds.upper, label_interval(coding))
+        interval = label_interval(coding)
+        bounds = Bounds(bounds.lower, bounds.upper, interval, coding.two_classes)
     with unchanged_table(open_again()) as table:
         copies = _COPIES + _COPIES_OF_WORKER * plan.threads
         X, y = all_rows(table, layout, coding, reporter, plan.threads, copies=copies)

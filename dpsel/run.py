@@ -166,6 +166,7 @@ def score_table(
         [column.name for column in visible_columns(table.columns)],
         coded=plan.coding.of_text,
     )
+    bounds = replace(bounds, two_classes=plan.coding.two_classes)
     score = find_score(plan.score).make(bounds, guarantee.neighbors, guarantee.unit)
     if elsewhere is None:
         if isinstance(score, WorksAtTheEnd):

@@ -7,7 +7,7 @@ those of a run on one machine, bit by bit. What is sent to the other processes i
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dpsel.core.bounds import Bounds
@@ -57,9 +57,8 @@ class Work:
 
     def _bounds(self, first: int, last: int) -> Bounds:
         """Return the bounds of the features from `first` to before `last`."""
-        return Bounds(
-            self.bounds.lower[first:last], self.bounds.upper[first:last], self.bounds.target
-        )
+        some = slice(first, last)
+        return replace(self.bounds, lower=self.bounds.lower[some], upper=self.bounds.upper[some])
 
 
 @dataclass(frozen=True)

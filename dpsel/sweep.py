@@ -225,7 +225,8 @@ class _SetSweep:
         bounded = find_score(method.ranking).needs_bounds
         rows = self._view(scale) if bounded else self._data.raw
         threads = self._threads_here()
-        scores = table_scores(method.ranking, rows, None, plan.neighbors, Unit(), threads=threads)
+        bounds = None if bounded else self._data.bounds
+        scores = table_scores(method.ranking, rows, bounds, plan.neighbors, Unit(), threads=threads)
         return ScoreDraws(scores, method.mechanism, parameters)
 
     def _cell_key(self, method: EvaluatedMethod, k: int, epsilon: float) -> str:

@@ -45,6 +45,8 @@ class Bounds:
     lower: FloatArray
     upper: FloatArray
     target: Interval
+    two_classes: bool = False
+    """Whether it is public that the target is -1, 1 or missing: one label against the rest."""
 
     @staticmethod
     def of(features: list[Interval], target: Interval) -> "Bounds":

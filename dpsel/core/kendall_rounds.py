@@ -13,15 +13,16 @@ from dpsel.core.mechanisms.peeling import peeling
 from dpsel.core.privacy import Neighbors, Unit
 from dpsel.core.randomness import Randomness
 from dpsel.core.scores.base import Scores
+from dpsel.core.scores.kendall import kendall_move
 
-# Scores are kept in units of 2^-16: 2^30 of them, the most there can be, times k fit 64 bits.
+# Scores are kept in units of 2^-16: 3/4 of 2^31, the most there can be, times k fits 64 bits.
 _SHIFT = 16
 _ONE = 1 << 16
 MOST_ROUNDS = 1 << 16
 
 Table = TypeVar("Table", bound=Matrix)
 Kendall = Callable[[FloatArray, Table], IntArray]
-"""(x, others) -> |S| / (n - 1) of x and each column of others, in units of 2^-32, rounded down."""
+"""(x, others) -> `KendallScore` of x and each column of others, in units of 2^-32."""
 
 
 def kendall_rounds(
@@ -37,13 +38,14 @@ def kendall_rounds(
 ) -> IntArray:
     """Return the ascending indices of k features, chosen one after the other [DGJ23].
 
-    With T = |S| / (n - 1), Kendall's correlation as in `scores/kendall.py`, a feature j scores
-    T(j, y) in the first round, and T(j, y) - mean of T(j, c) over the r features c chosen so far in
-    each later one. A round takes the largest score after Gumbel noise of scale 2 s k / epsilon for
-    a sensitivity s: the exponential mechanism with epsilon / k.
+    With T = |S| / (n - 1), under add-remove + n / 4, the score of `scores/kendall.py`, a feature j
+    scores T(j, y) in the first round, and T(j, y) - mean of T(j, c) over the r features c chosen so
+    far in each later one. A round takes the largest score after Gumbel noise of scale
+    2 s k / epsilon for a sensitivity s: the exponential mechanism with epsilon / k.
 
-    One row moves T of any two columns by at most t: 3/2 under add-remove, 2 under replace-one. So
-    the first round has s = t and the later ones s = 2 t, for any features chosen before. To stay
+    One row moves T of any two columns by at most t: 5/4 under add-remove, 2 under replace-one. So
+    the first round has s = t and the later ones s = 2 t, for any features chosen before: there the
+    n / 4 cancel, and T(j, y) rises by at most 1 while T(j, c) falls by at most 3/2. To stay
     with whole numbers, a later round compares r T(j, y) - sum of T(j, c), with s = 2 r t. T is
     rounded down to a multiple of 2^-16, which keeps t, a multiple of that itself.
 
@@ -73,7 +75,7 @@ def kendall_rounds(
     check_epsilon(epsilon)
     if k > MOST_ROUNDS:
         raise UsageError(f"k must be at most {MOST_ROUNDS} for dpkendall, got {k}")
-    moved = (2.0 if neighbors is Neighbors.REPLACE_ONE else 1.5) * _ONE * unit.rows
+    moved = float(kendall_move(neighbors) * _ONE * unit.rows)
     with_target = kendall(y, X) >> _SHIFT
     with_chosen = np.zeros_like(with_target)
     left = np.arange(X.shape[1])

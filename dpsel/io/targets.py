@@ -40,6 +40,11 @@ class TargetCoding:
         """Return whether cells are labels, not numbers."""
         return self.positive is not None or self.classes is not None
 
+    @property
+    def two_classes(self) -> bool:
+        """Return whether a target is 1, -1 or missing, whatever the cells are."""
+        return self.positive is not None
+
     def values(self, column: Any) -> FloatArray:
         """Return the target of some rows, from an Arrow column, or an array of numbers."""
         if not self.of_text:

@@ -26,7 +26,8 @@ TABLE = st.lists(ROW, max_size=20)
 
 def score_of(width: int, threads: int = 1) -> KendallScore:
     bounds = Bounds.of([UNIT_INTERVAL] * width, UNIT_INTERVAL)
-    score = KendallScore(bounds, Neighbors.ADD_REMOVE, Unit())
+    # Under replace-one the score is |S| / (n - 1) itself.
+    score = KendallScore(bounds, Neighbors.REPLACE_ONE, Unit())
     score.use_threads(threads)
     return score
 

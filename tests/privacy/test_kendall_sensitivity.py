@@ -1,18 +1,27 @@
 """No row moves a `kendall` score by more than the stated sensitivity, and one row attains it."""
 
-from itertools import permutations
+from dataclasses import replace
+from itertools import permutations, product
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpsel import select
 from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.audit.laws import permute_and_flip_law
+from dpsel.core.audit.loss import loss
 from dpsel.core.blocks import Block
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds
+from dpsel.core.mechanisms.registry import MECHANISMS
 from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.kendall import UNIT, KendallScore
+from dpsel.core.selection import Selection, select_from_scores
 
 WIDTH = 3
 CELL = st.one_of(
@@ -23,9 +32,12 @@ ROW = st.lists(CELL, min_size=WIDTH + 1, max_size=WIDTH + 1)
 TABLE = st.lists(ROW, max_size=8)
 
 
-def scored(cells: FloatArray, neighbors: Neighbors, rows: int = 1) -> Scores:
+def scored(
+    cells: FloatArray, neighbors: Neighbors, rows: int = 1, *, two_classes: bool = False
+) -> Scores:
     """Score a table whose last column is the target."""
     bounds = Bounds.of([UNIT_INTERVAL] * (cells.shape[1] - 1), UNIT_INTERVAL)
+    bounds = replace(bounds, two_classes=two_classes)
     score = KendallScore(bounds, neighbors, Unit("person" if rows > 1 else "row", rows))
     score.add(score.part(Block(0, cells[:, :-1], cells[:, -1])))
     return score.scores()
@@ -45,7 +57,18 @@ def test_adding_a_row_moves_scores_by_at_most_the_sensitivity(
     table: list[list[float]], row: list[float]
 ) -> None:
     before, after = (listed(rows, Neighbors.ADD_REMOVE) for rows in (table, [*table, row]))
-    assert moved(before, after) <= before.sensitivity == 1.5 * UNIT
+    assert moved(before, after) <= before.sensitivity == 1.25 * UNIT
+
+
+@given(TABLE, ROW)
+def test_adding_a_row_of_two_classes_moves_scores_by_at_most_1(
+    table: list[list[float]], row: list[float]
+) -> None:
+    cells = np.array([*table, row], dtype=np.float64)
+    before, after = (
+        scored(rows, Neighbors.ADD_REMOVE, two_classes=True) for rows in (cells[:-1], cells)
+    )
+    assert moved(before, after) <= before.sensitivity == UNIT
 
 
 @given(TABLE, ROW, ROW)
@@ -143,9 +166,134 @@ def test_a_missing_row_still_counts_as_a_row() -> None:
     for missing in ([np.nan, 1.0], [1.0, np.nan], [np.nan, np.nan]):
         more = np.vstack([rows, missing])
         before, after = (scored(cells, Neighbors.ADD_REMOVE) for cells in (rows, more))
-        assert before.values.tolist() == [3 * UNIT // 2]
-        assert after.values.tolist() == [UNIT]
+        # And a quarter for every row.
+        assert before.values.tolist() == [3 * UNIT // 2 + 3 * UNIT // 4]
+        assert after.values.tolist() == [UNIT + UNIT]
 
 
 def test_scores_do_not_show_when_printed() -> None:
     assert "values" not in repr(scored(np.ones((2, 2)), Neighbors.ADD_REMOVE))
+
+
+def with_all_features(y: tuple[float, ...], values: int) -> FloatArray:
+    """The table with a target and every feature of so many values."""
+    return np.column_stack([np.array(list(product(range(values), repeat=len(y)))).T, y])
+
+
+def largest_moves(cells: FloatArray, *, two_classes: bool = False) -> tuple[int, int]:
+    """How far a score rises at most, and how far it falls, when a row of the table is added."""
+    whole = scored(cells, Neighbors.ADD_REMOVE, two_classes=two_classes).values
+    moved = [
+        whole
+        - scored(
+            np.delete(cells, row, axis=0), Neighbors.ADD_REMOVE, two_classes=two_classes
+        ).values
+        for row in range(len(cells))
+    ]
+    return int(np.max(moved)), -int(np.min(moved))
+
+
+def test_among_all_small_tables_with_ties_a_row_moves_no_score_by_more_than_five_quarters() -> None:
+    found = [
+        largest_moves(with_all_features(y, n))
+        for n in (1, 2, 3, 4)
+        for y in product(range(n), repeat=n)
+    ]
+    assert max(rise for rise, _ in found) == 5 * UNIT // 4 == max(fall for _, fall in found)
+
+
+def test_among_all_small_tables_of_two_classes_a_row_moves_no_score_by_more_than_1() -> None:
+    found = [
+        largest_moves(with_all_features(y, n), two_classes=True)
+        for n in (1, 2, 3, 4, 5)
+        for y in product((-1.0, 1.0, np.nan), repeat=n)
+        if n < 5 or not np.isnan(y).any()
+    ]
+    assert max(rise for rise, _ in found) == UNIT == max(fall for _, fall in found)
+
+
+def test_three_classes_would_break_the_sensitivity_of_two() -> None:
+    found = [largest_moves(with_all_features(y, 4)) for y in product((0.0, 1.0, 2.0), repeat=4)]
+    # Without the quarter of a row that is added to all scores.
+    assert max(fall for _, fall in found) + UNIT // 4 > UNIT
+
+
+def test_a_third_class_counts_as_one_of_the_two() -> None:
+    y = np.array([-1.0, 1.0, 0.5, 0.0, np.nan, -7.0])
+    two = np.array([-1.0, 1.0, 1.0, -1.0, np.nan, -1.0])
+    x = np.array([0.0, 3.0, 2.0, 5.0, 1.0, 4.0])
+    first, second = (
+        scored(np.column_stack([x, target]), Neighbors.ADD_REMOVE, two_classes=True)
+        for target in (y, two)
+    )
+    assert first.values.tolist() == second.values.tolist() == [UNIT * 2 // 5]
+
+
+def tables_far_apart(*, two_classes: bool) -> tuple[FloatArray, FloatArray]:
+    """A table and one row more, at which one score falls as far as it can, and another rises."""
+    # All rows agree, and the new one is at odds with them all; of two classes, one has five rows.
+    y = np.repeat([1.0, -1.0], [995, 5]) if two_classes else np.arange(20.0)
+    rows = np.column_stack([y, np.zeros(len(y)), y])
+    return rows, np.vstack([rows, [2.0, 1.0, -1.0] if two_classes else [-1.0, 1.0, 20.0]])
+
+
+@pytest.mark.parametrize(("two_classes", "near"), [(False, 1.0), (True, 0.997)])
+def test_a_mechanism_loses_all_of_epsilon_and_no_more(two_classes: bool, near: float) -> None:
+    tables = tables_far_apart(two_classes=two_classes)
+    first, second = (
+        scored(cells, Neighbors.ADD_REMOVE, two_classes=two_classes) for cells in tables
+    )
+
+    def lost(sensitivity: float) -> float:
+        p, q = (
+            permute_and_flip_law((scores.values / sensitivity).tolist(), 1, 1.0)
+            for scores in (first, second)
+        )
+        return loss(p, q)
+
+    assert near - 1e-9 <= lost(first.sensitivity) <= 1.0 + 1e-9
+    # A mutant: a tenth less.
+    assert lost(0.9 * first.sensitivity) > 1.1
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_what_is_added_to_all_scores_changes_no_draw(name: str) -> None:
+    # So the quarter of a row changes nothing but the sensitivity; whole numbers are exact.
+    values = np.array([9, 1, 4, 7, 3, 0]) * UNIT
+    for k in (1, 3, 5):
+        drawn = [
+            MECHANISMS[name].draw(
+                Scores(values + shift, float(UNIT)), k, 2.0, make_randomness(3), draws=200
+            )
+            for shift in (0, UNIT // 4, (1 << 60) + 7)
+        ]
+        assert np.array_equal(drawn[0], drawn[1])
+        assert np.array_equal(drawn[0], drawn[2])
+
+
+@pytest.mark.parametrize(
+    ("positive", "neighbors", "sensitivity"),
+    [("yes", "add-remove", 1.0), (None, "add-remove", 1.25), ("yes", "replace-one", 2.0)],
+)
+def test_a_run_knows_from_its_options_alone_whether_there_are_two_classes(
+    positive: str | None, neighbors: str, sensitivity: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Scores] = []
+
+    def seen_scores(scores: Scores, *arguments: Any, **options: Any) -> Selection:
+        seen.append(scores)
+        return select_from_scores(scores, *arguments, **options)
+
+    monkeypatch.setattr("dpsel.run.select_from_scores", seen_scores)
+    labels = ["yes", "no", "maybe", None] if positive else [1.0, 0.0, 1.0, 0.0]
+    table = pl.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": [4.0, 1.0, 2.0, 3.0], "y": labels})
+    select(
+        table,
+        target="y",
+        k=1,
+        epsilon=1.0,
+        score="kendall",
+        positive=positive,
+        neighbors=neighbors,
+    )
+    assert seen[0].sensitivity == sensitivity * UNIT

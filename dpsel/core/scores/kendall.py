@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -40,17 +41,27 @@ class KendallScore:
 
     S = sum over pairs i < j of sign(x_i - x_j) sign(y_i - y_j). Ties count 0, and so does a pair
     with a missing value, whose row still counts in n. Infinities are ordinary extreme values.
-    The score T = |S| / (n - 1) is 0 where n <= 1. Always |S| <= n (n - 1) / 2.
+    T = |S| / (n - 1) is 0 where n <= 1. Always |S| <= n (n - 1) / 2.
 
     Add-remove: a further row makes S' with |S' - S| <= n and T' = |S'| / n. For n >= 2,
     T' - T <= (|S| + n) / n - |S| / (n - 1) <= 1, and
     T - T' <= |S| / (n - 1) - (|S| - n) / n = 1 + |S| / (n (n - 1)) <= 3/2.
-    For n <= 1, T = 0 and T' <= 1. Attained: n >= 3 agreeing rows, and one at odds with them all.
+    For n <= 1, T = 0 and T' <= 1. So T rises by at most 1 and falls by at most 3/2, and the score,
+    T + n / 4, moves by at most 5/4. n / 4 is the same for all features, and mechanisms look at
+    differences of scores only, so it changes no law. Attained: n >= 3 agreeing rows, and one at
+    odds with them all; or a constant feature, and a row that agrees with all others.
+
+    Add-remove, two classes of n1 and n0 rows: then |S| <= n1 n0. A further row of class 0 changes S
+    by at most n1, so T' - T <= n1 / n <= 1, and T - T' <= n1 / n + n1 n0 / (n (n - 1)), which is
+    largest, 1, at n0 = 1. The other class is alike; a row without a label changes no pair, and T
+    falls by at most n1 n0 / (n (n - 1)) <= 1/2. So the score is T itself and moves by at most 1.
+    Attained: a row that stands alone above, or below, all of the other class, and one at odds.
 
     Replace-one: n - 1 pairs change, each by at most 2, so |S' - S| <= 2 (n - 1) and T moves by at
-    most 2. Attained: n >= 4 agreeing rows, of which one comes to be at odds with all others.
+    most 2. Attained: n >= 4 agreeing rows, of which one comes to be at odds with all others. For
+    two classes it is the supremum: 2 (n - 2) / (n - 1), with two rows in one of them.
 
-    Rounding: a score is T rounded down to a multiple of 2^-32. Sensitivities are whole multiples
+    Rounding: T is rounded down to a multiple of 2^-32. n / 4 and sensitivities are whole multiples
     s of that, and u <= v + s implies floor(u) <= floor(v) + s: they stay as they are.
 
     Blocks: for one feature, blocks must be added in the order of the table's rows, as
@@ -61,7 +72,8 @@ class KendallScore:
     Privacy:
         Domain: any floats, at most 2^31 - 1 rows.
         Neighbors: one row, or all kept rows of one person, at most `unit.rows` of them.
-        Sensitivity: 3/2 a row under add-remove, 2 under replace-one, exactly.
+        Sensitivity: 5/4 a row under add-remove, 1 if the target is known to have two classes; 2
+            under replace-one.
         Guarantee: none; the result is private input for a mechanism.
         Tested by: tests/privacy/test_kendall_sensitivity.py, tests/core/test_kendall.py
     """
@@ -69,9 +81,14 @@ class KendallScore:
     needs_bounds = False
 
     def __init__(self, bounds: Bounds, neighbors: Neighbors, unit: Unit) -> None:
-        """Score raw values: `bounds` only tell how many features there are."""
-        halves = 4 if neighbors is Neighbors.REPLACE_ONE else 3
-        self._sensitivity = halves * UNIT // 2 * unit.rows
+        """Score raw values: `bounds` only tell how many features and classes there are.
+
+        With `bounds.two_classes` all targets above 0 are one class, and all others the other.
+        """
+        self._two_classes = bounds.two_classes
+        self._sensitivity = kendall_move(neighbors, bounds.two_classes) * UNIT * unit.rows
+        centered = neighbors is Neighbors.ADD_REMOVE and not bounds.two_classes
+        self._shift = UNIT // 4 if centered else 0
         self._threads = 1
         self._table = KeptTable(MemoryKeeper(), len(bounds.lower))
         # Of features whose pairs were counted elsewhere: how many rows they have there.
@@ -130,19 +147,23 @@ class KendallScore:
         return KendallTotal(first_feature, rows, self._pair_sums())
 
     def scores(self) -> Scores:
-        """Return the scores of all that was added, in units of 2^-32, rounded down."""
+        """Return T of all that was added, or T + n / 4, in units of 2^-32, rounded down."""
         total = self.total()
         if (total.rows != self._rows).any():
             raise ValueError("some features have fewer rows than others")
         # In two steps, so that nothing leaves 64 bits: the rest is below n - 1 < 2^31.
         whole, rest = np.divmod(np.abs(total.pairs), max(1, self._rows - 1))
         values = whole * UNIT + rest * UNIT // max(1, self._rows - 1)
+        # Together at most 3/4 of 2^31, in units of 2^-32.
+        values += self._shift * self._rows
         return Scores(values, float(self._sensitivity))
 
     def _pair_sums(self) -> IntArray:
         """Return S for every feature, from groups of features in threads."""
         features = self._table.shape[1]
         y = np.concatenate([np.zeros(0), *self._targets])
+        if self._two_classes:
+            y = np.where(np.isnan(y), y, y > 0.0)
         rows = np.argsort(y, kind="stable")[: np.count_nonzero(~np.isnan(y))]
         if len(rows) < 2:
             return np.zeros(features, dtype=np.int64)
@@ -169,6 +190,13 @@ class KendallScore:
             return self._table.columns
         group = self._table.columns(first, last)
         return lambda start, end: group[:, start - first : end - first]
+
+
+def kendall_move(neighbors: Neighbors, two_classes: bool = False) -> Fraction:
+    """Return how far one row can move a score: see `KendallScore`."""
+    if neighbors is Neighbors.REPLACE_ONE:
+        return Fraction(2)
+    return Fraction(1) if two_classes else Fraction(5, 4)
 
 
 def pair_sums(columns: FloatArray, classes: IntArray) -> IntArray:
