@@ -22,7 +22,16 @@ from dpsel.io.formats import InputFormat
 from dpsel.io.pieces import Piece, RowReader, Table, reduce_pieces
 from dpsel.io.provenance import Provenance
 from dpsel.io.sources import Source
-from dpsel.io.splits import TARGET_BYTES, Split, TableFiles, open_part, split_files
+from dpsel.io.splits import (
+    TARGET_BYTES,
+    FileFound,
+    Split,
+    TableFiles,
+    check_same_files,
+    file_found,
+    open_part,
+    split_files,
+)
 from dpsel.io.tables import unchanged
 from dpsel.io.targets import TargetCoding
 
@@ -83,6 +92,8 @@ class Total:
     label_seen: bool = field(repr=False)
     provenance: tuple[int, Provenance] | None = field(repr=False)
     """That of the last file that has one to be believed, with the file's number."""
+    files: frozenset[FileFound] = field(repr=False)
+    """What was found under the names of the files that were read."""
 
     @property
     def made(self) -> Provenance | None:
@@ -157,15 +168,16 @@ def score_share(work: Work, share: Share, threads: int = 1) -> Total:
         cells.add(part[1])
 
     learned: list[tuple[int, Provenance]] = []
-    sources: list[Source] = []
-    with unchanged(sources):
+    opened: dict[int, Source] = {}
+    with unchanged(opened.values()):
         reduce_pieces(
-            _pieces(work, share.split, layout, rows, learned, sources),
+            _pieces(work, share.split, layout, rows, learned, opened),
             lambda block: (score.part(block), CellCounts.of(block, bounds)),
             add,
             threads=threads,
             progress=lambda _: None,
         )
+        found = frozenset(file_found(*file) for file in opened.items())
     if kept is not None:
         kept.check_all_given()
     return Total(
@@ -174,6 +186,7 @@ def score_share(work: Work, share: Share, threads: int = 1) -> Total:
         cells,
         rows.label_seen,
         learned[-1] if learned else None,
+        found,
     )
 
 
@@ -184,10 +197,12 @@ def merge_totals(work: Work, totals: Iterable[Total]) -> Total:
     shares: set[int] = set()
     label_seen = False
     provenance: tuple[int, Provenance] | None = None
+    files: set[FileFound] = set()
     for total in totals:
         if shares & total.shares:
             raise ValueError("a share was counted twice")
         shares |= total.shares
+        files |= total.files
         score.add(total.sums)
         cells.add(total.cells)
         label_seen = label_seen or total.label_seen
@@ -195,7 +210,7 @@ def merge_totals(work: Work, totals: Iterable[Total]) -> Total:
             provenance is None or total.provenance[0] > provenance[0]
         ):
             provenance = total.provenance
-    return Total(frozenset(shares), score.total(), cells, label_seen, provenance)
+    return Total(frozenset(shares), score.total(), cells, label_seen, provenance, frozenset(files))
 
 
 def cluster_total(
@@ -215,6 +230,7 @@ def cluster_total(
     total = merge_totals(work, cluster.spread(work, shares, progress))
     if total.shares != {share.number for share in shares}:
         raise ValueError("some shares are missing")
+    check_same_files(files, total.files)
     return total
 
 
@@ -224,11 +240,12 @@ def _pieces(
     layout: Layout,
     rows: RowReader,
     learned: list[tuple[int, Provenance]],
-    sources: list[Source],
+    opened: dict[int, Source],
 ) -> Iterator[Piece]:
     """Yield the pieces of a split, and learn what its files are and how they were made."""
     for number, table in _tables(work, split):
-        sources += table.sources
+        # The first of several parts of a file: a change between them is one too.
+        opened.setdefault(number, table.sources[0])
         here = same_layout(layout, work.columns, work.label, table.columns, table.label)
         yield from table.pieces(here, rows)
         # Of several files only what takes a guarantee away is believed, as on one machine.

@@ -1,7 +1,9 @@
 """Splits of a table: some rows of its files, named so that another process can read just those."""
 
+import itertools
 import os
-from collections.abc import Iterator, Sequence
+import platform
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 from dpsel.core.errors import InputError, UsageError
 from dpsel.io.formats import InputFormat
 from dpsel.io.hive import Keys
+from dpsel.io.identity import Identity, refuse_changed
 from dpsel.io.pieces import Groups, Table
 from dpsel.io.places import Store
 from dpsel.io.remote import RemoteSource
@@ -66,9 +69,59 @@ class TableFiles:
         """Return how many bytes a split should have, at least so many."""
         return max(least, sum(source.size() for source in self.sources) // MOST_SPLITS)
 
+    def found(self) -> list["FileFound"]:
+        """Return what is found here under the name of every file."""
+        with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
+            return list(pool.map(file_found, itertools.count(), self.sources))
+
     def open(self) -> Any:
         """Return the whole table."""
         return open_sources(list(self.sources), self.input_format, self.separator)
+
+
+@dataclass(frozen=True)
+class FileFound:
+    """Which file a process finds under a name. Private, and off `repr`."""
+
+    number: int
+    """The place of the file in its table."""
+    process: str
+    """Whose name it is: machines may have copies; nothing for a store, which is one for all."""
+    identity: Identity | None = field(repr=False)
+    digest: bytes = field(repr=False)
+    """That of its first and last bytes."""
+
+    @property
+    def content(self) -> tuple[int | None, bytes]:
+        """Return what is the same for a copy on another machine."""
+        return None if self.identity is None else self.identity.size, self.digest
+
+
+def file_found(number: int, source: Source) -> FileFound:
+    """Return what this process finds under the name of a file.
+
+    Privacy:
+        Guarantee: none; for nobody but the data's holder.
+        Tested by: tests/cluster/test_same_files.py
+    """
+    digest = source.digest_of_ends()
+    process = "" if source.remote else f"{platform.node()} {os.getpid()}"
+    return FileFound(number, process, source.identity, digest)
+
+
+def check_same_files(files: TableFiles, elsewhere: Iterable[FileFound]) -> None:
+    """Refuse what was read elsewhere if a file there is another than here, or changed meanwhile."""
+    here = files.found()
+    versions = {(one.number, one.process): one.identity for one in here}
+    for there in elsewhere:
+        label = files.sources[there.number].label
+        if there.content != here[there.number].content:
+            raise InputError(
+                f"{label}: a worker of the cluster has another file under this name; "
+                "all of them need the same files at the same place"
+            )
+        if versions.setdefault((there.number, there.process), there.identity) != there.identity:
+            refuse_changed(label)
 
 
 def table_files(
