@@ -102,6 +102,14 @@ def test_an_import_upwards_is_noticed() -> None:
     assert violations("dpsel.cli.app", {"click"}) == ["click"]
 
 
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_no_text_is_run_as_code(path: Path) -> None:
+    names = {
+        node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)
+    }
+    assert names & {"eval", "exec", "compile"} == set()
+
+
 def test_files_stay_small() -> None:
     long = {str(path): len(path.read_text().splitlines()) for path in FILES}
     assert {path: lines for path, lines in long.items() if lines > 300} == {}

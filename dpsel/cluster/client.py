@@ -1,11 +1,12 @@
 """A connection to a cluster, from its first greeting to its last goodbye."""
 
+import pkgutil
+import sysconfig
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
-from dpsel import __version__
 from dpsel.cluster.credentials import client_credentials
 from dpsel.cluster.door import load_distributed, no_collections, patience, quiet_dask
 from dpsel.cluster.plan import ClusterPlan
@@ -14,9 +15,6 @@ from dpsel.cluster.slurm import slurm_cluster
 from dpsel.core.errors import ClusterError
 
 _POLL = 0.5
-# Names alone, which any Python unpickles, whatever is installed beside it.
-_PYTHON = "'.'.join(map(str, __import__('sys').version_info[:2]))"
-_DPSEL = "__import__('dpsel').__version__"
 
 
 @contextmanager
@@ -105,9 +103,14 @@ def _wait_for_workers(
 
 def _check_versions(client: Any) -> None:
     """Refuse workers with another dpsel, or another Python: they would answer differently."""
-    for expression, name in ((_PYTHON, "Python"), (_DPSEL, "dpsel")):
-        here = eval(expression) if name == "Python" else __version__
-        found = _asked(client, client._run, eval, expression, on_error="return")
+    # Functions of Python itself, which any worker has, whatever is installed beside it.
+    questions: dict[str, tuple[Callable[..., str], list[str]]] = {
+        "Python": (sysconfig.get_python_version, []),
+        "dpsel": (pkgutil.resolve_name, ["dpsel:__version__"]),
+    }
+    for name, (function, arguments) in questions.items():
+        here = function(*arguments)
+        found = _asked(client, client._run, function, *arguments, on_error="return")
         for there in found.values():
             if isinstance(there, ImportError):
                 raise ClusterError(f"a worker has no dpsel; install dpsel {here} on all of them")
