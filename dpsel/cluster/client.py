@@ -1,6 +1,7 @@
 """A connection to a cluster, from its first greeting to its last goodbye."""
 
 import pkgutil
+import ssl
 import sysconfig
 import time
 from collections.abc import Callable, Iterator
@@ -67,18 +68,16 @@ def _client(address: str, security: Any) -> Any:
     except (OSError, ValueError, TypeError) as error:
         # An attempt that timed out is an OSError, and so is every error of TLS.
         raise ClusterError(f"{address}: cannot connect to the scheduler{_why(error)}") from None
-    except RuntimeError:
-        raise ClusterError(
-            f"{address}: Dask's configuration asks for encryption; use tls://"
-        ) from None
 
 
 def _why(error: Exception) -> str:
     """Return what the system says about a failed connection, as far as it says anything."""
     seen: BaseException | None = error
     while seen is not None:
-        if type(seen).__name__ == "SSLCertVerificationError":
+        if isinstance(seen, ssl.SSLCertVerificationError):
             return ": the certificates do not fit"
+        if isinstance(seen, ssl.SSLError):
+            return ": it does not accept this client's certificate, or it does not speak TLS"
         seen = seen.__cause__ or seen.__context__
     return " within its time; is it running, and is this its address?"
 

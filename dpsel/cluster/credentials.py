@@ -32,7 +32,11 @@ def client_credentials(address: str) -> Any:
     security = configured_credentials("client")
     if security is None and address.startswith("tls://"):
         raise ClusterError(f"{address}: tls needs a CA file and a client's certificate; {_WHERE}")
-    return load_distributed().Security() if security is None else security
+    security = load_distributed().Security() if security is None else security
+    if security.require_encryption and not address.startswith("tls://"):
+        # Dask would refuse it too, but never get rid of the client that tried.
+        raise ClusterError(f"{address}: Dask's configuration asks for encryption; use tls://")
+    return security
 
 
 def new_credentials(folder: Path) -> Any:

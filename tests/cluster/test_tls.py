@@ -14,7 +14,7 @@ from dpsel.cluster.plan import ClusterPlan
 from dpsel.core.errors import ClusterError
 from tests.cli.conftest import Dpsel
 from tests.cluster import work
-from tests.cluster.conftest import Processes, processes
+from tests.cluster.conftest import Processes, ended, processes, started_dpsel
 
 pytest.importorskip("cryptography", reason="certificates are made with it")
 
@@ -102,8 +102,24 @@ def test_only_members_of_an_encrypted_cluster_get_in(tmp_path: Path) -> None:
             assert "cannot connect to the scheduler" in unencrypted
         with configured(others), dask.config.set(SHORT):
             assert refused(own, own.address).endswith(": the certificates do not fit")
+        # We know theirs, and they do not know ours.
+        with configured({**others, "authority": ours["authority"]}), dask.config.set(SHORT):
+            assert refused(own, own.address).endswith(
+                ": it does not accept this client's certificate, or it does not speak TLS"
+            )
         with configured({**ours, "key": str(tmp_path / "nowhere")}):
             assert refused(own, own.address).startswith("the certificates of the cluster cannot be")
+
+
+def test_encryption_that_is_required_and_missing_is_said_in_one_line(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("x,z,y\n1,0.5,1\n0,0.25,0\n")
+    asked = (table, "--target", "y", "--k", 1, "--epsilon", 1)
+    address = "tcp://127.0.0.1:9"
+    required = {"DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "true"}
+    code, out, err = ended(started_dpsel("select", *asked, "--cluster", address, **required))
+    assert (code, out) == (6, "")
+    assert err == f"error: {address}: Dask's configuration asks for encryption; use tls://\n"
 
 
 def test_a_plain_connection_to_another_machine_is_noted() -> None:
