@@ -1,0 +1,227 @@
+"""A private median that decides its own ties, drawn exactly, with no bounds on the numbers.
+
+The outcome is (v, j): a float v, and tau = j / 64 for j in 0..64, the share of the rows at v that
+count as below it. With x = #{y < v} + tau #{y = v} - n / 2, rows so far from an even split, and
+c = floor(2 |x|), its weight is base(v) g(c):
+
+- base, a public measure on all finite floats, in whole numbers. Of its mass 0.2 lie on all floats
+  alike, 0.2 on those with 2^-14 <= |v| <= 2^30, 0.3 on whole numbers and 0.2 on hundredths, in
+  proportion to about 1 / (8 + |i|), and 0.1 on zero;
+- g(0) = 2^96 and g(c + 1) = ceil(r g(c)), with a fraction r that is not below exp(-epsilon / 2 s).
+
+One row more or less moves 2 x by at most 1, and c too; s is the most that one unit moves c. Since
+g falls by no more than a factor r a step, a weight, and the sum of all weights, change by
+factors within r^s and r^-s: the chance of any outcome by at most r^-2s <= exp(epsilon).
+"""
+
+import math
+import struct
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Context, Decimal
+from fractions import Fraction
+from itertools import accumulate
+
+import numpy as np
+
+from dpsel.core.arrays import FloatArray
+from dpsel.core.discrete import whole_below
+from dpsel.core.randomness import Randomness
+
+TAUS = 64
+"""tau is a multiple of 1 / 64."""
+
+_STARTING_BITS = 96
+_RATE_BITS = 64
+_LARGEST = 0x7FEFFFFFFFFFFFFF
+"""The bits of the largest finite float."""
+
+
+@dataclass(frozen=True)
+class Median:
+    """Where the target's weights change sign, and how many 64ths of the rows there are below."""
+
+    value: float
+    below: int
+
+
+def private_median(y: FloatArray, epsilon: Fraction, steps: int, rng: Randomness) -> Median:
+    """Return a median of the numbers in `y`; NaN does not count.
+
+    Privacy:
+        Domain: any floats, any number of them.
+        Neighbors: tables of which one unit moves 2 |x| by at most `steps`: 1 for a row under
+            add-remove, 2 under replace-one, times the rows of a person.
+        Guarantee: epsilon-DP for the median, exactly.
+        Assumes: an rng the adversary cannot predict.
+        Tested by: tests/privacy/test_target.py
+    """
+    return MedianLaw(y, epsilon, steps).draw(rng)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Floats in a row, by their keys from `first` to below `last`, for which c is the same."""
+
+    first: int
+    last: int
+    levels: tuple[int, ...]
+    """g(c) for each tau; only one where it is the same for all."""
+
+    @property
+    def weight(self) -> int:
+        """The weight of all outcomes in this piece."""
+        shared = (TAUS + 1) // len(self.levels)
+        return (mass_below(self.last) - mass_below(self.first)) * sum(self.levels) * shared
+
+    def outcome(self, drawn: int) -> Median:
+        """Return the outcome at a place within the weight."""
+        shared = (TAUS + 1) // len(self.levels)
+        place, rest = divmod(drawn, sum(self.levels) * shared)
+        ends = list(accumulate(self.levels * shared))
+        mass = mass_below(self.first) + place
+        return Median(_float_of(_key_at(mass, self.first, self.last)), bisect_right(ends, rest))
+
+
+class MedianLaw:
+    """The law of the median of one table; private, for the draw and its tests."""
+
+    def __init__(self, y: FloatArray, epsilon: Fraction, steps: int) -> None:
+        """Find where the weights change."""
+        self.pieces = list(_pieces(y, epsilon, steps))
+        self._ends = list(accumulate(piece.weight for piece in self.pieces))
+
+    def draw(self, rng: Randomness) -> Median:
+        """Return one median.
+
+        Privacy:
+            Guarantee: that of `private_median`.
+            Tested by: tests/privacy/test_target.py
+        """
+        drawn = whole_below(rng, self._ends[-1])
+        index = bisect_right(self._ends, drawn)
+        piece = self.pieces[index]
+        return piece.outcome(drawn - self._ends[index] + piece.weight)
+
+
+def _pieces(y: FloatArray, epsilon: Fraction, steps: int) -> Iterator[Piece]:
+    """Give the pieces of the law in the order of floats."""
+    levels = _levels(_rate(epsilon, steps))
+    ordered = np.sort(y[~np.isnan(y)])
+    n, farthest = len(ordered), len(levels) - 1
+    # Further from the middle than that, all levels are the last one.
+    first, last = max(0, (n - farthest) // 2), min(n, (n + farthest) // 2 + 1)
+    if first < last:
+        first = int(np.searchsorted(ordered, ordered[first]))
+        last = int(np.searchsorted(ordered, ordered[last - 1], side="right"))
+    values, counts = np.unique(ordered[first:last], return_counts=True)
+    key = -_LARGEST
+    below = first
+    for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+        here = key_of(value)
+        yield Piece(key, here, (levels[min(abs(2 * below - n), farthest)],))
+        # In units of 1 / TAUS of a step.
+        far = (abs(TAUS * (2 * below - n) + 2 * j * count) for j in range(TAUS + 1))
+        yield Piece(here, here + 1, tuple(levels[min(c // TAUS, farthest)] for c in far))
+        key, below = here + 1, below + count
+    yield Piece(key, _LARGEST + 1, (levels[min(abs(2 * below - n), farthest)],))
+
+
+def _rate(epsilon: Fraction, steps: int) -> int:
+    """Return r, in units of 2^-64: not below exp(-epsilon / 2 steps)."""
+    context = Context(prec=60, rounding=ROUND_DOWN)
+    exponent = epsilon / (2 * steps)
+    low = context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
+    # Decimal's exp is right within one unit in its last place; this is far more.
+    above = Fraction(context.exp(-low)) + Fraction(1, 10**40)
+    return min(1 << _RATE_BITS, math.ceil(above * (1 << _RATE_BITS)))
+
+
+def _levels(rate: int) -> list[int]:
+    """Return g from 0 on, until it does not change any more."""
+    levels = [1 << _STARTING_BITS]
+    while (level := -(-levels[-1] * rate >> _RATE_BITS)) < levels[-1]:
+        levels.append(level)
+    return levels
+
+
+def key_of(value: float) -> int:
+    """Return a whole number for a float, in the same order: the bits of its magnitude."""
+    bits: int = struct.unpack("<q", struct.pack("<d", abs(value)))[0]
+    return -bits if value < 0 else bits
+
+
+def _float_of(key: int) -> float:
+    """Return the float of a key."""
+    size: float = struct.unpack("<d", struct.pack("<q", abs(key)))[0]
+    return -size if key < 0 else size
+
+
+def _key_at(mass: int, first: int, last: int) -> int:
+    """Return the key that holds a mass, counted from the smallest float."""
+    while last - first > 1:
+        middle = (first + last) // 2
+        if mass_below(middle) <= mass:
+            first = middle
+        else:
+            last = middle
+    return first
+
+
+@dataclass(frozen=True)
+class _Spaced:
+    """Multiples i / `parts`, weighted by about 1 / (8 + |i|): halved where 8 + |i| doubles."""
+
+    parts: int
+    halvings: int
+
+    def below(self, value: float) -> int:
+        """Return the weight of all multiples below a finite float."""
+        limit = (1 << (self.halvings + 1)) - 8
+        if abs(value) >= limit:
+            return 2 * self._half(limit) - self._half(1) if value > 0 else 0
+        index = math.ceil(value * self.parts)
+        # By comparing floats, which is how outcomes compare.
+        while (index - 1) / self.parts >= value:
+            index -= 1
+        while index / self.parts < value:
+            index += 1
+        index = max(1 - limit, min(limit, index))
+        if index <= 0:
+            return self._half(limit) - self._half(1 - index)
+        return self._half(limit) - self._half(1) + self._half(index)
+
+    def _half(self, count: int) -> int:
+        """Return the weight of 0 to count - 1."""
+        power = (count + 8).bit_length() - 1
+        return ((power - 3) << self.halvings) + (
+            (count + 8 - (1 << power)) << (self.halvings - power) if power <= self.halvings else 0
+        )
+
+    def total(self) -> int:
+        """Return the weight of all multiples."""
+        return self.below(math.inf)
+
+
+_WHOLE = _Spaced(1, 52)
+_HUNDREDTHS = _Spaced(100, 40)
+_PLAIN = (key_of(2.0**-14), key_of(2.0**30))
+_FLOATS = 2 * _LARGEST + 1
+# Of ten parts of the mass, of which one lies on 0; each float of all has a mass of 1.
+_PLAIN_MASS = _FLOATS // (2 * (_PLAIN[1] - _PLAIN[0] + 1))
+_WHOLE_MASS = 3 * _FLOATS // (2 * _WHOLE.total())
+_HUNDREDTH_MASS = _FLOATS // _HUNDREDTHS.total()
+_ZERO_MASS = _FLOATS // 2
+
+
+def mass_below(key: int) -> int:
+    """Return the base measure of all finite floats whose keys are smaller; public."""
+    key = max(-_LARGEST, min(_LARGEST + 1, key))
+    least, most = _PLAIN
+    plain = max(0, min(key, 1 - least) + most) if key <= 0 else most - least + 1
+    plain += max(0, min(key, most + 1) - least)
+    # One beyond the largest float is infinity.
+    spaced = _WHOLE_MASS * _WHOLE.below(_float_of(key))
+    spaced += _HUNDREDTH_MASS * _HUNDREDTHS.below(_float_of(key))
+    return key + _LARGEST + _PLAIN_MASS * plain + spaced + (_ZERO_MASS if key > 0 else 0)

@@ -1,0 +1,209 @@
+"""What a row's target weighs for the score `stump`, and what finding that out costs.
+
+Weights are in [-1, 1], by a rule of the row's own target that is public, or was paid for. They add
+up to about 0, so that "always no" scores nothing and a feature has to tell the target.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.checks import check_epsilon
+from dpsel.core.discrete import discrete_laplace
+from dpsel.core.errors import UsageError
+from dpsel.core.median import TAUS, Median, private_median
+from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.randomness import Randomness
+from dpsel.core.scores.stump import UNIT, RowWeights
+
+COUNTS_SHARE = Fraction(1, 20)
+"""Of epsilon, what noisy counts of rows get."""
+
+MOST_CLASSES = 256
+"""So many classes a target may have."""
+
+_MOST_SPLITS = 1 << 10
+_MOST_TIMES = 20
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one step takes of epsilon."""
+
+    name: str
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class BudgetParts:
+    """The parts of an epsilon. They add up to it exactly, as numbers and as floats.
+
+    All are whole multiples of the last digit of epsilon: no sum or difference is rounded.
+    """
+
+    parts: tuple[Part, ...]
+
+    @property
+    def epsilon(self) -> float:
+        """What the parts add up to."""
+        return math.fsum(part.epsilon for part in self.parts)
+
+    @staticmethod
+    def of(epsilon: float, rest: str) -> "BudgetParts":
+        """Return all of an epsilon as one part, from which others can be taken."""
+        check_epsilon(epsilon)
+        return BudgetParts((Part(rest, epsilon),))
+
+    def take(self, share: Fraction, name: str) -> "BudgetParts":
+        """Take a share of the whole epsilon, rounded down, out of the last part."""
+        *before, last = self.parts
+        unit = Fraction(math.ulp(self.epsilon))
+        taken = float(Fraction(self.epsilon) * share // unit * unit)
+        if not 0 < taken < last.epsilon:
+            raise UsageError(
+                f"epsilon must be large enough for all its parts, got {self.epsilon:g}"
+            )
+        left = Part(last.name, last.epsilon - taken)
+        return BudgetParts((*before, Part(name, taken), left))
+
+    def rounds(self, count: int) -> tuple[float, ...]:
+        """Return what each of so many rounds gets of the last part; what is left goes last."""
+        last = self.parts[-1].epsilon
+        unit = Fraction(math.ulp(self.epsilon))
+        each = float(Fraction(last) / count // unit * unit)
+        if each <= 0:
+            raise UsageError(
+                f"epsilon must be large enough for all its parts, got {self.epsilon:g}"
+            )
+        return (*[each] * (count - 1), last - each * (count - 1))
+
+
+def median_share(k: int, d: int) -> Fraction:
+    """Return what the median gets of epsilon, for k of d features: min(1/3, 5 / (k log(d + 2)))."""
+    return Fraction(min(1 / 3, 5 / (k * math.log(d + 2))))
+
+
+def balanced_by_share(share: Fraction) -> IntArray:
+    """Return the weights of two classes whose second has this public share of the rows.
+
+    The rarer class weighs 1, the other as much less as it is more frequent, with another sign.
+    """
+    if not 0 < share < 1:
+        raise UsageError(f"share must be between 0 and 1, got {float(share):g}")
+    return _balanced(1 - share, share)
+
+
+def balanced_by_counts(
+    classes: IntArray, epsilon: float, neighbors: Neighbors, unit: Unit, rng: Randomness
+) -> IntArray:
+    """Return the weights of two classes, from noisy counts of their rows.
+
+    `classes` are 1 and 2, and 0 for rows that do not count. Both counts get the mean size of the
+    noise on top: where the noise is larger than the counts, the weights come near 1 and -1.
+
+    Privacy:
+        Domain: any classes.
+        Neighbors: `neighbors`, for one row or for a person of at most `unit.rows` rows.
+        Sensitivity: of both counts together, 1 a row under add-remove, 2 under replace-one.
+        Guarantee: epsilon-DP for the weights, exactly.
+        Assumes: an rng the adversary cannot predict.
+        Tested by: tests/privacy/test_target.py
+    """
+    rate = Fraction(epsilon) / changes(neighbors, unit)
+    counts = np.bincount(classes, minlength=3)[1:3].tolist()
+    noisy = [max(0, count + discrete_laplace(rng, rate)) for count in counts]
+    return _balanced(*(count + 1 / rate for count in noisy))
+
+
+def changes(neighbors: Neighbors, unit: Unit) -> int:
+    """Return how many rows come or go between neighbors: a replaced one does both."""
+    return unit.rows * (2 if neighbors is Neighbors.REPLACE_ONE else 1)
+
+
+def _balanced(first: Fraction, second: Fraction) -> IntArray:
+    """Return weights of groups 0, 1 and 2, so that rows in this proportion add up to about 0."""
+    larger = max(first, second)
+    weights = [0, -math.floor(UNIT * second / larger), math.floor(UNIT * first / larger)]
+    return np.array([weights], dtype=np.int64)
+
+
+def half_splits(classes: int, rounds: int) -> IntArray:
+    """Return for every round a split of the classes into two halves, as weights of their groups.
+
+    Public: it depends on the numbers alone. Each round takes the first of `_halves` that separates
+    most, where a pair counts half as much for every time that it was separated before. Groups
+    from 1 on are the classes, group 0 does not count. With an odd number the smaller half weighs 1
+    and the larger less, so that classes of one size add up to about 0.
+    """
+    if not 3 <= classes <= MOST_CLASSES:
+        raise UsageError(f"classes must be between 3 and {MOST_CLASSES}, got {classes}")
+    sides = np.array(_halves(classes))
+    half = classes // 2
+    weights = np.where(sides > 0, UNIT, -(UNIT * half // (classes - half)))
+    times = np.zeros((classes, classes), dtype=np.int64)
+    np.fill_diagonal(times, _MOST_TIMES)
+    chosen = np.zeros((rounds, classes + 1), dtype=np.int64)
+    for index in range(rounds):
+        pairs = 1 << (_MOST_TIMES - np.minimum(times - times.min(), _MOST_TIMES))
+        # The pairs on one side count for it and those apart against it.
+        best = int(np.argmin((sides @ pairs * sides).sum(axis=1)))
+        times += sides[best] != sides[best][:, np.newaxis]
+        chosen[index, 1:] = weights[best]
+    return chosen
+
+
+def _halves(classes: int) -> list[list[int]]:
+    """Return splits into halves, 1 and -1: all of few classes, of more those by steps of a size."""
+    half = classes // 2
+    if math.comb(classes, half) <= _MOST_SPLITS:
+        members = [set(chosen) for chosen in combinations(range(classes), half)]
+    else:
+        strides = [step for step in range(1, classes) if math.gcd(step, classes) == 1]
+        every = [(step, start) for step in strides for start in range(classes)]
+        # Evenly among all, so that the sizes of the steps differ as much as they can.
+        some = every[:: -(-len(every) // _MOST_SPLITS)]
+        members = [{(step * i + start) % classes for i in range(half)} for step, start in some]
+    return [[1 if i in chosen else -1 for i in range(classes)] for chosen in members]
+
+
+def sign_weights(y: FloatArray, center: Median) -> RowWeights:
+    """Return 1 above the centre, -1 below, 1 - 2 tau at it, and 0 for NaN.
+
+    Privacy:
+        Domain: any floats.
+        Guarantee: none; a row's weight depends on its own target, and on a centre that is public
+            or was paid for.
+        Tested by: tests/privacy/test_target.py
+    """
+    groups = np.zeros(len(y), dtype=np.int64)
+    groups[y < center.value] = 1
+    groups[y == center.value] = 2
+    groups[y > center.value] = 3
+    at = UNIT * (TAUS - 2 * center.below) // TAUS
+    return RowWeights(groups, np.array([[0, -UNIT, at, UNIT]]))
+
+
+def public_center(value: float) -> Median:
+    """Return a centre that the user knows: rows at it weigh 0."""
+    if not math.isfinite(value):
+        raise UsageError(f"target-center must be a finite number, got {value:g}")
+    return Median(value, TAUS // 2)
+
+
+def private_center(
+    y: FloatArray, epsilon: float, neighbors: Neighbors, unit: Unit, rng: Randomness
+) -> Median:
+    """Return a centre at a private median of the target.
+
+    Privacy:
+        Domain: any floats; NaN does not count.
+        Neighbors: `neighbors`, for one row or for a person of at most `unit.rows` rows.
+        Guarantee: epsilon-DP for the centre, exactly.
+        Assumes: an rng the adversary cannot predict.
+        Tested by: tests/privacy/test_target.py
+    """
+    return private_median(y, Fraction(epsilon), changes(neighbors, unit), rng)
