@@ -19,6 +19,7 @@ from dpsel.io.words import TRUTH_WORDS, WORDS_FOR_MISSING, decoded, exact_number
 # In nanoseconds. A date64 has no unit: it counts milliseconds.
 _UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _DAY = 86_400 * 10**9
+_LONGEST_WORD = max(map(len, (*WORDS_FOR_MISSING, *TRUTH_WORDS)))
 
 
 def distinct_texts(column: Any) -> tuple[list[str], IntArray]:
@@ -67,11 +68,12 @@ def distinct_persons(column: Any) -> tuple[list[str], IntArray]:
 def _person(text: str) -> str | None:
     """Return the one way to write a person, None for nobody."""
     person = text.strip()
+    number = exact_number(person)
+    if number is not None or len(person) > _LONGEST_WORD:
+        return number or person
     if person.lower() in WORDS_FOR_MISSING:
         return None
-    if person in TRUTH_WORDS:
-        return str(int(TRUTH_WORDS[person]))
-    return exact_number(person) or person
+    return str(int(TRUTH_WORDS[person])) if person in TRUTH_WORDS else person
 
 
 def _person_of_bytes(text: str) -> str | None:

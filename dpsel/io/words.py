@@ -36,6 +36,8 @@ def exact_number(text: str) -> str | None:
 
     Equal numbers are written alike: 7, 7.0, +7 and 70e-1. No two others are, however long.
     """
+    if text.isdecimal() and text.isascii() and text[0] != "0" and len(text) <= _MOST_DIGITS:
+        return text  # Most are, and need not be taken apart.
     found = _NUMBER.fullmatch(text)
     if found is None:
         return None
