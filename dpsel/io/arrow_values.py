@@ -83,6 +83,8 @@ def _raw_numbers(column: Any) -> NumberArray:
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
+    if is_text(column.type):
+        return text_numbers(column)
     if pa.types.is_decimal(column.type):
         # Arrow's own cast is not correctly rounded; reading the digits is.
         column = column.cast(pa.string()).cast(pa.float64())

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpsel.core.errors import UsageError
 from dpsel.io.border import reading
-from dpsel.io.columns import Layout, same_layout
+from dpsel.io.columns import Kind, Layout, same_layout
 from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.pieces import Piece, RowReader, Table
 from dpsel.io.provenance import Provenance, combined
@@ -134,9 +134,7 @@ def frame_table(frame: Any) -> Table:
     from dpsel.io.arrow_table import ArrowStreamTable
 
     if _is_pandas(frame):
-        # With its index, always: pandas leaves one out that only counts the rows.
-        with reading("table", KINDS[InputFormat.ARROW]):
-            frame = pa.Table.from_pandas(frame, preserve_index=True)
+        return _pandas_table(frame)
     if hasattr(frame, "collect") and not hasattr(frame, "__arrow_c_stream__"):
         frame = frame.collect()
     if not hasattr(frame, "__arrow_c_stream__"):
@@ -157,6 +155,56 @@ def _is_pandas(frame: Any) -> bool:
     """Return whether this is a frame of pandas, which is not imported for that."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(frame, pandas.DataFrame)
+
+
+def _pandas_table(frame: Any) -> Table:
+    """Return a table over a frame of pandas, with its index: one that counts rows is left out else.
+
+    Objects of several types, which Arrow refuses, are read cell by cell, like those of a CSV: a
+    cell in whatever column stops no run.
+    """
+    import pyarrow as pa
+
+    from dpsel.io.arrow_table import ArrowStreamTable
+
+    mixed: set[str] = set()
+    with reading("table", KINDS[InputFormat.ARROW]):
+        try:
+            table = pa.Table.from_pandas(frame, preserve_index=True)
+        except (pa.ArrowException, UnicodeError, OverflowError):
+            frame = frame.copy(deep=False)
+            for name in [name for name in frame.columns if _is_mixed(frame[name])]:
+                frame[name] = _cell_texts(frame[name])
+                mixed.add(str(name))
+            if frame.index.nlevels == 1 and _is_mixed(frame.index):
+                name, frame.index = frame.index.name, _cell_texts(frame.index)
+                frame.index.name = name
+            table = pa.Table.from_pandas(frame, preserve_index=True)
+        found = ArrowStreamTable(table.to_reader(), "table")
+    found.columns = tuple(
+        column._replace(kind=Kind.UNKNOWN) if column.name in mixed else column
+        for column in found.columns
+    )
+    return found
+
+
+def _is_mixed(cells: Any) -> bool:
+    """Return whether Arrow has no type for all cells of a column or an index of pandas."""
+    import pyarrow as pa
+
+    try:
+        pa.array(cells, from_pandas=True)
+    except (pa.ArrowException, UnicodeError, OverflowError):
+        return True
+    return False
+
+
+def _cell_texts(cells: Any) -> list[str | None]:
+    """Return every cell of a column or an index as a text, None for a missing one."""
+    return [
+        None if missing else str(cell).encode("utf-8", "backslashreplace").decode()
+        for cell, missing in zip(cells, cells.isna().tolist(), strict=True)
+    ]
 
 
 class _ManyTables:

@@ -199,3 +199,33 @@ def test_an_index_of_pandas_with_a_name_is_there_even_while_it_counts_rows() -> 
         assert scored(table, person="id").values.tolist() == scored(table).values.tolist()
     several = pandas.DataFrame(COLUMNS, index=pandas.MultiIndex.from_tuples([(1, 2)] * 3))
     assert len(scored(several).values) == 2
+
+
+ODD_CELLS = ["a", "\ud800", 7, 2.5, True, None, b"b", ("c",), {"d": 1}, [1], object, 2**70]
+
+
+@pytest.mark.parametrize("cell", ODD_CELLS, ids=str)
+@pytest.mark.parametrize("usual", [[1.0, 0.5, -1.0], ["p", "q", "p"], [True, False, None]])
+def test_no_object_in_a_cell_of_pandas_stops_a_run(cell: Any, usual: list[Any]) -> None:
+    pandas = pytest.importorskip("pandas")
+    objects = pandas.Index([usual[0], cell, usual[2]], dtype=object, tupleize_cols=False)
+    frame = pandas.DataFrame({**COLUMNS, "it": pandas.Series(list(objects), dtype=object)})
+    expected = scored(pa.table(COLUMNS)).values.tolist()
+    assert scored(frame, exclude=("it",)).values.tolist() == expected
+    assert scored(frame.set_axis(objects), exclude=("it",)).values.tolist() == expected
+    assert len(scored(frame, person="it").values) == 2
+
+
+def test_objects_of_several_types_are_read_cell_by_cell() -> None:
+    pandas = pytest.importorskip("pandas")
+    odd = pandas.Series([1.0, "x", True], dtype=object)
+    frame = pandas.DataFrame({"x": odd, "who": [1, 2, 3], "y": [1.0, 1.0, 1.0]})
+    read = pa.table({"x": [1.0, None, 1.0], "y": [1.0, 1.0, 1.0]})
+    assert scored(frame, person="who").values.tolist() == scored(read).values.tolist()
+    swapped = frame.rename(columns={"x": "y", "y": "x"})
+    assert scored(swapped, person="who").values.tolist() == scored(read).values.tolist()
+    labels = scored(swapped, person="who", positive="x").values.tolist()
+    assert labels == [2**32]
+    persons = frame.rename(columns={"x": "who", "who": "x"})
+    persons["who"] = pandas.Series([7, "7.0", "p"], dtype=object)
+    assert scored(persons, person="who", lower=0, upper=1, features="x").values.tolist() == [2**33]
