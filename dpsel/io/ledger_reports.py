@@ -49,15 +49,22 @@ def export_text(ledger: Standing, charges: Sequence[Charge], export_format: Expo
     """Return all of a ledger; in CSV without parameters and releases."""
     if export_format is ExportFormat.CSV:
         return _csv(ledger, charges)
-    log = [
-        {
-            **charge.to_dict(),
-            "parameters": charge.asked.parameters,
-            "release": None if charge.release is None else json.loads(charge.release),
-        }
-        for charge in charges
-    ]
+    log = [{**charge.to_dict(), **_released(charge)} for charge in charges]
     return json_text({"schema": SCHEMA_ID, **ledger.to_dict(), "log": log})
+
+
+def _released(charge: Charge) -> dict[str, Any]:
+    """Return a charge's public parameters, and its release.
+
+    At the time of the charge `scope` says what the options alone promise. How the table was made
+    may say otherwise, and is known when the release is: then the scope is that of the release.
+    """
+    release = None if charge.release is None else json.loads(charge.release)
+    parameters = dict(charge.asked.parameters)
+    guarantee = release.get("guarantee") if isinstance(release, dict) else None
+    if isinstance(guarantee, dict) and "scope" in parameters:
+        parameters["scope"] = guarantee.get("why")
+    return {"parameters": parameters, "release": release}
 
 
 def _csv(ledger: Standing, charges: Sequence[Charge]) -> str:

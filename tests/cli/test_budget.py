@@ -171,6 +171,28 @@ def test_export_holds_all_and_csv_the_charges(spent: str, dpsel: Dpsel) -> None:
     assert lines[0]["ledger"] == "patients"
 
 
+@pytest.mark.parametrize("table_format", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("made", "end_to_end"), [(("--bounds", "b.toml"), True), (("--scale", "robust"), False)]
+)
+def test_an_export_states_the_scope_of_the_release(
+    made: tuple[str, ...], end_to_end: bool, table_format: str, place: Path, dpsel: Dpsel
+) -> None:
+    Path("b.toml").write_text("[default]\nlower = 0\nupper = 1\n")
+    table = f"p.{table_format}"
+    assert dpsel("preprocess", "t.csv", table, "--target", "y", *made).code == 0
+    assert dpsel("budget", "init", "patients", "--epsilon", 10).code == 0
+    bounds = () if end_to_end else ("--lower", -1, "--upper", 1)
+    run = ("select", table, *ASK, *bounds, "--ledger", "patients", "--run-id", "a")
+    release = dpsel(*run).out
+    (entry,) = json.loads(dpsel("budget", "export", "patients").out)["log"]
+    assert entry["release"] == json.loads(release)
+    assert entry["release"]["guarantee"]["end_to_end"] is end_to_end
+    assert entry["parameters"]["scope"] == entry["release"]["guarantee"]["why"]
+    # The run id stands for the same run as before.
+    assert dpsel(*run).out == release
+
+
 def test_verify_prints_the_head_which_later_shows_that_nothing_was_taken_away(
     spent: str, place: Path, dpsel: Dpsel
 ) -> None:
