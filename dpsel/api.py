@@ -9,8 +9,9 @@ from typing import Any
 from dpsel.cluster.plan import plan_cluster
 from dpsel.cluster.selecting import run_select_on
 from dpsel.core.selection import Selection
+from dpsel.io.ledger_place import REQUIRE_END_TO_END, REQUIRE_LEDGER, is_demanded
 from dpsel.orders import select_order
-from dpsel.plan import make_plan
+from dpsel.plan import Demands, make_plan
 from dpsel.spending import carry_out, open_purse
 
 
@@ -41,6 +42,8 @@ def select(
     ledger: str | None = None,
     ledger_file: str | Path | None = None,
     run_id: str | None = None,
+    require_ledger: bool = False,
+    require_end_to_end: bool = False,
     cluster: str | None = None,
     workers: int | None = None,
 ) -> Selection:
@@ -87,6 +90,10 @@ def select(
         ledger_file: The file of the ledgers, if it is not in its usual place.
         run_id: The name of this run: under it the ledger returns the same release ever after, and
             charges it once. The table is then not looked at.
+        require_ledger: Refuse a run that no ledger is charged for; also if the environment's
+            DPSEL_REQUIRE_LEDGER says so.
+        require_end_to_end: Refuse a table or arguments whose guarantee would cover the selection
+            only; also if DPSEL_REQUIRE_END_TO_END says so.
         cluster: Where to read the table, if not here: `tcp://HOST:PORT` or `tls://HOST:PORT` of a
             Dask scheduler, or `slurm`. The result is the same; see docs/cluster.md.
         workers: For SLURM how many to start, else how many to wait for.
@@ -120,6 +127,10 @@ def select(
         separator=separator,
         seed=seed,
         threads=threads,
+        demands=Demands(
+            is_demanded(require_ledger, REQUIRE_LEDGER),
+            is_demanded(require_end_to_end, REQUIRE_END_TO_END),
+        ),
     )
     place = plan_cluster(cluster, workers)
     payer = _Warner()

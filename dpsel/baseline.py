@@ -36,7 +36,7 @@ from dpsel.io.tables import open_table, unchanged_table
 from dpsel.orders import NOT_PRIVATE, Order, public_parameters
 from dpsel.orders import SEEDED as SEEDED_RUN
 from dpsel.plan import SelectPlan
-from dpsel.run import Reporter
+from dpsel.run import Reporter, refuse_partial_scope
 
 _MOST_BLOCKS = 100_000
 # What a method takes, in units of the table: it is put together, and a LASSO centres a copy.
@@ -85,7 +85,9 @@ def baseline_order(table: Any, plan: BaselinePlan) -> Order:
     )
     seeded = None if plan.common.seed is None else SEEDED_RUN
     not_private = seeded if plan.private else NOT_PRIVATE
-    return Order("baseline", plan.common.guarantee, None, parameters, not_private)
+    return Order(
+        "baseline", plan.common.guarantee, None, parameters, not_private, plan.common.demands
+    )
 
 
 def run_baseline(
@@ -109,6 +111,7 @@ def run_baseline(
         bounds = common.bounds.resolve(
             layout.names, common.wanted.target, names, coded=common.coding.of_text
         )
+        refuse_partial_scope(opened, common)
         charge()
         raw = plan.method is Method.DPKENDALL
         X, y = all_rows(

@@ -11,7 +11,7 @@ from typing import Any
 from dpsel.core.privacy import Guarantee
 from dpsel.io.places import has_scheme, public_place
 from dpsel.io.sources import STDIN
-from dpsel.plan import SelectPlan
+from dpsel.plan import Demands, SelectPlan
 
 SEEDED = "a draw with --seed is not private"
 NOT_PRIVATE = "the method is not private"
@@ -28,6 +28,7 @@ class Order:
     parameters: Mapping[str, Any]
     not_private: str | None
     """Why nothing is promised; None if the guarantee is."""
+    demands: Demands
 
     @property
     def free_because(self) -> str | None:
@@ -45,6 +46,7 @@ def select_order(table: Any, plan: SelectPlan) -> Order:
         plan.wanted.person,
         public_parameters(table, plan),
         not_private=None if plan.seed is None else SEEDED,
+        demands=plan.demands,
     )
 
 

@@ -17,6 +17,7 @@ from dpsel.core.scores.registry import find_score
 from dpsel.io.bounds_file import PublicBounds, parse_bounds, read_bounds, uniform_bounds
 from dpsel.io.columns import Wanted
 from dpsel.io.formats import InputFormat
+from dpsel.io.ledger_place import REQUIRE_END_TO_END
 from dpsel.io.targets import TargetCoding
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -40,6 +41,25 @@ _NO_BOUNDS_NEEDED = Scope(
 
 
 @dataclass(frozen=True)
+class Demands:
+    """What must be so, or a run is refused before it reads a row."""
+
+    ledger: bool = False
+    """Its cost is charged to a ledger."""
+    end_to_end: bool = False
+    """Its guarantee covers all that was done to the table, not the selection alone."""
+
+    def refuse_partial(self, scope: Scope | None) -> None:
+        """Refuse a guarantee that does not cover what was demanded; `scope` is None for none."""
+        if self.end_to_end and not (scope is not None and scope.end_to_end):
+            why = "this has no guarantee" if scope is None else f"this would cover the {scope.why}"
+            raise UsageError(
+                "a guarantee from end to end is required (--require-end-to-end or "
+                f"{REQUIRE_END_TO_END}), and {why}"
+            )
+
+
+@dataclass(frozen=True)
 class SelectPlan:
     """All public choices of one run."""
 
@@ -55,6 +75,7 @@ class SelectPlan:
     input_format: InputFormat | None
     separator: str | None
     threads: int
+    demands: Demands = Demands()
 
 
 def make_plan(
@@ -80,6 +101,7 @@ def make_plan(
     separator: str | None,
     seed: int | None,
     threads: int | None,
+    demands: Demands = Demands(),
 ) -> SelectPlan:
     """Check everything that can be checked without the table; see `dpsel.select` for the names."""
     check_at_least(1, k, "k")
@@ -128,6 +150,7 @@ def make_plan(
         ),
         separator=plan_separator(separator),
         threads=plan_threads(threads),
+        demands=demands,
     )
 
 

@@ -20,7 +20,7 @@ from dpsel.core.statistics import CellCounts
 from dpsel.io.columns import Layout, choose_columns, visible_columns
 from dpsel.io.pieces import RowReader, Table, reduce_pieces
 from dpsel.io.provenance import Provenance
-from dpsel.io.tables import file_bytes, open_table, unchanged_table
+from dpsel.io.tables import file_bytes, open_table, provenance_of_all, unchanged_table
 from dpsel.plan import SelectPlan
 
 if TYPE_CHECKING:  # Most runs have no cluster.
@@ -119,6 +119,7 @@ def run_select(
     with unchanged_table(opened):
         layout = choose_columns(opened.columns, plan.wanted, opened.label)
         check_k(plan.k, len(layout.names))
+        refuse_partial_scope(opened, plan)
         elsewhere = None if files is None or cluster is None else (files, cluster)
         scored = score_table(opened, layout, plan, reporter, charge, elsewhere)
     guarantee = plan.guarantee
@@ -135,6 +136,22 @@ def run_select(
         parameters=plan.parameters,
         version=__version__,
     )
+
+
+def refuse_partial_scope(table: Table, plan: SelectPlan) -> None:
+    """Refuse, if a guarantee from end to end is demanded, a table that would not have one.
+
+    Only what is known before a row is read counts: metadata, and the record beside a CSV as far as
+    it takes a guarantee away. That such a record is about the CSV's content is known once all of it
+    was read; so it never meets the demand, whatever the rows are, and bounds do.
+    """
+    if plan.demands.end_to_end:
+        made = provenance_of_all(table)
+        # Of several files only what takes a guarantee away is believed.
+        believed = made is not None and (made.data_dependent or table.provenance is not None)
+        plan.demands.refuse_partial(
+            made.scope if made is not None and believed else plan.guarantee.scope
+        )
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dpsel.core.selection import Selection
 from dpsel.io.formats import OutputFormat
 from dpsel.io.ledger_place import (
     NAME_VARIABLE,
+    REQUIRE_LEDGER,
     check_name,
     check_run_id,
     ledger_from_environment,
@@ -19,6 +20,7 @@ from dpsel.io.ledger_place import (
 )
 from dpsel.io.records import selection_text
 from dpsel.orders import Order
+from dpsel.plan import Demands
 from dpsel.run import Reporter, charge_nothing
 
 if TYPE_CHECKING:  # Most runs have no ledger, and need no SQLite.
@@ -55,6 +57,7 @@ class Purse:
     file: "LedgerFile"
     name: str
     asked: "Asked"
+    demands: Demands
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,7 @@ def open_purse(
     named = {"--ledger": ledger, "--run-id": run_id, "--ledger-file": ledger_file}
     given = [option for option, value in named.items() if value is not None]
     from_environment = ledger_from_environment()
+    _refuse_unmet(order, ledger or from_environment)
     if order.free_because is not None:
         if given:
             raise UsageError(f"{given[0]}: {order.free_because}; leave it out")
@@ -129,7 +133,16 @@ def open_purse(
         parameters=order.parameters,
         run_id=None if run_id is None else check_run_id(run_id),
     )
-    return Purse(LedgerFile(ledger_place(ledger_file)), check_name(name), asked)
+    return Purse(LedgerFile(ledger_place(ledger_file)), check_name(name), asked, order.demands)
+
+
+def _refuse_unmet(order: Order, ledger: str | None) -> None:
+    """Refuse a run that is known not to be as it was demanded, before anything is opened."""
+    if order.demands.ledger and (ledger is None or order.free_because is not None):
+        missing = order.free_because or f"none is named; give --ledger NAME, or {NAME_VARIABLE}"
+        raise UsageError(f"a ledger is required (--require-ledger or {REQUIRE_LEDGER}): {missing}")
+    if order.not_private is not None:
+        order.demands.refuse_partial(None)
 
 
 def quote(order: Order, purse: Purse | None) -> Quote:
@@ -251,13 +264,15 @@ def _again(charge: "Charge", purse: Purse, payer: Payer) -> Release:
 
 
 def _stored(record: str, purse: Purse) -> Release:
-    """Return a release from the record that a ledger keeps."""
+    """Return a release from the record that a ledger keeps, if it is as it was demanded."""
     try:
-        return Release(Selection.from_dict(json.loads(record)), record)
+        selection = Selection.from_dict(json.loads(record))
     except (ValueError, KeyError, TypeError, AttributeError, UsageError):
         from dpsel.io.ledger_schema import damaged
 
         raise damaged(purse.file.place) from None
+    purse.demands.refuse_partial(selection.guarantee and selection.guarantee.scope)
+    return Release(selection, record)
 
 
 def _words(amount: Budget) -> str:

@@ -9,8 +9,8 @@ from hypothesis import settings
 @pytest.fixture(scope="session", autouse=True)
 def no_ledger_from_outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("DPSEL_LEDGER", "DPSEL_LEDGER_FILE"):
-            patch.delenv(name, raising=False)
+        for name in ("LEDGER", "LEDGER_FILE", "REQUIRE_LEDGER", "REQUIRE_END_TO_END"):
+            patch.delenv(f"DPSEL_{name}", raising=False)
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         yield
 

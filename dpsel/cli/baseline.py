@@ -79,6 +79,8 @@ def baseline(
     ledger: ledger_options.Ledger = None,
     ledger_file: ledger_options.LedgerFileOption = None,
     run_id: ledger_options.RunId = None,
+    require_ledger: ledger_options.RequireLedger = False,
+    require_end_to_end: ledger_options.RequireEndToEnd = False,
     dry_run: ledger_options.DryRun = False,
     input_format: options.InputFormatOption = None,
     separator: options.Separator = None,
@@ -101,9 +103,14 @@ def baseline(
     """
     from dpsel.baseline import BaselinePlan, baseline_order, run_baseline
     from dpsel.io.interrupts import take_interrupts_back
-    from dpsel.plan import make_plan
+    from dpsel.io.ledger_place import REQUIRE_END_TO_END, REQUIRE_LEDGER, is_demanded
+    from dpsel.plan import Demands, make_plan
 
     take_interrupts_back()
+    demands = Demands(
+        is_demanded(require_ledger, REQUIRE_LEDGER),
+        is_demanded(require_end_to_end, REQUIRE_END_TO_END),
+    )
     private = method in (Method.DPKENDALL, Method.TWO_STAGE) and not no_privacy
     if private and epsilon is None:
         raise UsageError("--epsilon is needed; or run two-stage with --no-privacy")
@@ -136,6 +143,7 @@ def baseline(
         separator=separator,
         seed=seed,
         threads=threads,
+        demands=demands,
     )
     plan = BaselinePlan(common, method, private, blocks, contiguous, penalty)
     order = baseline_order(table, plan)

@@ -35,6 +35,24 @@ RunId = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
+RequireLedger = Annotated[
+    bool,
+    typer.Option(
+        "--require-ledger",
+        help="Refuse a run that no ledger is charged for.",
+        rich_help_panel=PANEL,
+        show_default="DPSEL_REQUIRE_LEDGER, if set",
+    ),
+]
+RequireEndToEnd = Annotated[
+    bool,
+    typer.Option(
+        "--require-end-to-end",
+        help="Refuse a table or options whose guarantee would cover the selection only.",
+        rich_help_panel=PANEL,
+        show_default="DPSEL_REQUIRE_END_TO_END, if set",
+    ),
+]
 DryRun = Annotated[
     bool,
     typer.Option(

@@ -30,6 +30,8 @@ def select(
     ledger: ledger_options.Ledger = None,
     ledger_file: ledger_options.LedgerFileOption = None,
     run_id: ledger_options.RunId = None,
+    require_ledger: ledger_options.RequireLedger = False,
+    require_end_to_end: ledger_options.RequireEndToEnd = False,
     dry_run: ledger_options.DryRun = False,
     input_format: options.InputFormatOption = None,
     separator: options.Separator = None,
@@ -54,19 +56,29 @@ def select(
     tls://head:8786
     """
     from dpsel.io.interrupts import take_interrupts_back
-    from dpsel.io.ledger_place import ledger_from_environment
+    from dpsel.io.ledger_place import (
+        REQUIRE_END_TO_END,
+        REQUIRE_LEDGER,
+        is_demanded,
+        ledger_from_environment,
+    )
     from dpsel.io.wide_parquet import begin_reading
 
     take_interrupts_back()
+    demanded = (
+        is_demanded(require_ledger, REQUIRE_LEDGER),
+        is_demanded(require_end_to_end, REQUIRE_END_TO_END),
+    )
     if not dry_run and cluster is None:
-        # With a ledger no row is read before the charge.
+        # No row is read before the charge, or before a demand is known to be met.
         charged = ledger is not None or ledger_from_environment() is not None
-        begin_reading(table, rows_too=not charged)
+        begin_reading(table, rows_too=not charged and not any(demanded))
     from dpsel.cluster.plan import plan_cluster
     from dpsel.cluster.selecting import run_select_on
     from dpsel.orders import select_order
-    from dpsel.plan import make_plan
+    from dpsel.plan import Demands, make_plan
 
+    demands = Demands(*demanded)
     plan = make_plan(
         target=target,
         k=k,
@@ -89,6 +101,7 @@ def select(
         separator=separator,
         seed=seed,
         threads=threads,
+        demands=demands,
     )
     place = plan_cluster(cluster, workers)
     order = select_order(table, plan)

@@ -12,13 +12,28 @@ from dpsel.io.streams import reason
 
 NAME_VARIABLE = "DPSEL_LEDGER"
 FILE_VARIABLE = "DPSEL_LEDGER_FILE"
+REQUIRE_LEDGER = "DPSEL_REQUIRE_LEDGER"
+REQUIRE_END_TO_END = "DPSEL_REQUIRE_END_TO_END"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_YES, _NO = ("1", "yes", "true", "on"), ("", "0", "no", "false", "off")
 _RUN_ID = re.compile(r"[!-~]{1,200}")
 
 
 def ledger_from_environment() -> str | None:
     """Return the ledger that the environment names, if any."""
     return os.environ.get(NAME_VARIABLE) or None
+
+
+def is_demanded(given: bool, variable: str) -> bool:
+    """Return whether a demand is made, by its option or by the environment.
+
+    Raises:
+        UsageError: If the environment says neither yes nor no: then nobody knows what is meant.
+    """
+    value = os.environ.get(variable, "").strip().lower()
+    if value not in (*_YES, *_NO):
+        raise UsageError(f"{variable} must be 1 or 0, yes or no, or true or false")
+    return given or value in _YES
 
 
 def check_name(name: str) -> str:
