@@ -16,6 +16,7 @@ from dpsel.core.bounds import ONE, UNIT_INTERVAL, Bounds, bounded_integers
 from dpsel.core.checks import check_k
 from dpsel.core.choices import Method
 from dpsel.core.errors import UsageError
+from dpsel.core.evaluation.metrics import tied_share
 from dpsel.core.exact import exact_top_k
 from dpsel.core.kendall_rounds import MOST_ROUNDS, kendall_rounds
 from dpsel.core.kept import KeptTable, Matrix, target_products
@@ -36,7 +37,7 @@ from dpsel.io.tables import open_table, unchanged_table
 from dpsel.orders import NOT_PRIVATE, Order, public_parameters
 from dpsel.orders import SEEDED as SEEDED_RUN
 from dpsel.plan import SelectPlan
-from dpsel.run import Reporter, refuse_partial_scope
+from dpsel.run import Reporter, cell_notes, refuse_partial_scope
 
 _MOST_BLOCKS = 100_000
 # What a method takes, in units of the table: it is put together, and a LASSO centres a copy.
@@ -114,15 +115,19 @@ def run_baseline(
         refuse_partial_scope(opened, common)
         charge()
         raw = plan.method is Method.DPKENDALL
-        X, y = all_rows(
+        X, y, cells = all_rows(
             opened,
             layout,
             common.coding,
             reporter,
             common.threads,
             copies=_COPIES,
+            clipping=None if raw else bounds,
             change=as_it_is if raw else partial(_bounded, bounds),
         )
+        assumed = opened.provenance is None and not common.guarantee.scope.end_to_end
+        for note in cell_notes(cells, [*layout.names, common.wanted.target], assumed=assumed):
+            reporter.note(note)
         if opened.provenance is not None:
             scoped = replace(common.guarantee, scope=opened.provenance.scope)
             common = replace(common, guarantee=scoped)
@@ -130,7 +135,7 @@ def run_baseline(
     if plan.method is Method.DPKENDALL:
         return _by_kendall_rounds(X, y, plan, layout)
     if not plan.private:
-        return _exact(_values(X, y, plan, reporter), plan, layout)
+        return _exact(_values(X, y, plan, reporter), plan, layout, reporter)
     scores = two_stage_scores(
         X,
         y,
@@ -209,8 +214,14 @@ def _values(X: Matrix, y: FloatArray, plan: BaselinePlan, reporter: Reporter) ->
     return votes.astype(np.float64)
 
 
-def _exact(values: FloatArray, plan: BaselinePlan, layout: Layout) -> Selection:
-    """Return the record of a selection without privacy."""
+def _exact(values: FloatArray, plan: BaselinePlan, layout: Layout, reporter: Reporter) -> Selection:
+    """Return the record of a selection without privacy, and say so if nothing decided it."""
+    if tied_share(values, plan.common.k):
+        last = float(np.sort(values)[-plan.common.k])
+        reporter.note(
+            f"{np.count_nonzero(values == last)} features tie for the last of the {plan.common.k} "
+            f"places by {plan.method}: nothing tells them apart, and the first columns were taken"
+        )
     return selection_of(
         exact_top_k(values, plan.common.k),
         layout.names,

@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from dpsel import __version__
 from dpsel.all_rows import all_rows
-from dpsel.core.bounds import Bounds
+from dpsel.core.bounds import Bounds, is_unit
 from dpsel.core.choices import Scale
 from dpsel.core.errors import UsageError
 from dpsel.core.evaluation.data import EvaluationData, Rows
@@ -20,7 +20,7 @@ from dpsel.io.sources import STDIN
 from dpsel.io.tables import unchanged_table
 from dpsel.io.targets import TargetCoding
 from dpsel.labels import label_interval, labels_of
-from dpsel.run import Reporter
+from dpsel.run import Reporter, cell_notes
 from dpsel.sweep_plan import SweepPlan
 
 # What an evaluation takes, in units of a table: raw and scaled rows, and a copy for a LASSO; and
@@ -92,8 +92,34 @@ def load_table(place: str, name: str, plan: TablePlan, reporter: Reporter) -> Ev
         bounds = Bounds(bounds.lower, bounds.upper, interval, coding.two_classes)
     with unchanged_table(open_again()) as table:
         copies = _COPIES + _COPIES_OF_WORKER * plan.threads
-        X, y = all_rows(table, layout, coding, reporter, plan.threads, copies=copies)
-    return EvaluationData(name, tuple(layout.names), Rows(X, y), bounds, coding.of_text)
+        X, y, cells = all_rows(
+            table, layout, coding, reporter, plan.threads, copies=copies, clipping=bounds
+        )
+    assumed = is_unit(bounds.lower, bounds.upper)
+    notes = cell_notes(cells, [*layout.names, wanted.target], assumed=assumed)
+    return EvaluationData(
+        name, tuple(layout.names), Rows(X, y), bounds, coding.of_text, clipping=tuple(notes)
+    )
+
+
+def sweep_notes(results: pl.DataFrame, plan: SweepPlan) -> list[str]:
+    """Return what is wrong with results: no truth to be found, or scores that tie."""
+    notes = []
+    empty = results.filter(pl.col("true_size") == 0)["dataset"].unique(maintain_order=True)
+    for name in empty:
+        notes.append(
+            f"{name}: no feature counts as true ({plan.truth.described()}), so every accuracy is "
+            "0; try a smaller --penalty, another --truth, --bounds or --scale"
+        )
+    tied = results.filter(pl.col("tied") > 0)
+    for (name, method), cells in tied.group_by("dataset", "method", maintain_order=True):
+        ks = ", ".join(map(str, cells["k"].unique(maintain_order=True)))
+        most = max(cells["tied"].to_list())
+        notes.append(
+            f"{name}: by {method} the k-th and the next score are equal, k = {ks}, in up to "
+            f"{most:.0%} of the trials: there no k features are the best, and TOP is 0"
+        )
+    return notes
 
 
 def report_facts(plan: SweepPlan, results: pl.DataFrame) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,8 @@ class SweepResult:
 
     results: list[dict[str, Any]]
     frequencies: list[dict[str, Any]]
+    notes: list[str] = field(default_factory=list)
+    """What the holder should know about the tables."""
 
 
 def run_sweep(
@@ -96,6 +98,8 @@ class _SetSweep:
         """Work through all cells, and add their rows in the plan's order."""
         plan = self._plan
         main = self._view(plan.scale)
+        if Scale.NONE in {plan.scale, *map(plan.scale_of, plan.methods)}:
+            found.notes.extend(f"{self._data.name}: {note}" for note in self._data.clipping)
         truth = self._data.truth or plan.truth.found(main, self._data.features)
         votes = self._votes()
         draws = {method.name: self._draws(method, votes) for method in plan.methods}

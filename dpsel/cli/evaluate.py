@@ -119,7 +119,7 @@ def _run(
     """Sweep, and write what was asked for."""
     from dpsel.cli.render import show_results
     from dpsel.cluster.client import chosen_workers
-    from dpsel.evaluating import table_sets
+    from dpsel.evaluating import sweep_notes, table_sets
     from dpsel.io.journal import Journal
     from dpsel.io.ledger_place import NAME_VARIABLE, ledger_from_environment
     from dpsel.io.output import Output
@@ -151,13 +151,17 @@ def _run(
             sets = table_sets(tables, plan.tables, reporter)
             with chosen_workers(cluster, plan.tables.threads, reporter.warn) as workers:
                 found = run_sweep(sets, plan.sweep, journal, reporter, workers)
+            results = results_frame(found.results)
+            notes = [*found.notes, *sweep_notes(results, plan.sweep)]
+            for note in notes:
+                reporter.note(note)
             reporter.note("this is not private: nothing of it is for release")
             if ledger_from_environment() is not None:
                 reporter.note(f"{NAME_VARIABLE} is not charged: an evaluation releases nothing")
-        results, frequencies = results_frame(found.results), frequencies_frame(found.frequencies)
+        frequencies = frequencies_frame(found.frequencies)
         show_results(results, reporter)
         if report is not None:
-            page = _page(plan, results, frequencies)
+            page = _page(plan, results, frequencies, notes)
             with Output(report, force=force, inputs=inputs, owner_only=True) as page_file:
                 page_file.write(page.encode())
         if output is not None:
@@ -181,7 +185,7 @@ def _journal_place(places: list[str], resume: bool) -> Path | None:
     return None
 
 
-def _page(plan: Any, results: Any, frequencies: Any) -> str:
+def _page(plan: Any, results: Any, frequencies: Any, notes: list[str]) -> str:
     """Return the report."""
     from dpsel.evaluating import report_facts
     from dpsel.io.report import report_html, sweep_figures
@@ -192,5 +196,5 @@ def _page(plan: Any, results: Any, frequencies: Any) -> str:
         facts,
         results,
         sweep_figures(results, frequencies),
-        [],
+        notes,
     )

@@ -55,13 +55,13 @@ def report_html(
     All arguments are plain text; names of data sets, methods and features may hold anything.
     """
     sections = [facts_table(facts)]
+    if notes:
+        items = "\n".join(f"<li>{safe(note)}</li>" for note in notes)
+        sections.append(f"<h2>Notes</h2>\n<ul>\n{items}\n</ul>")
     if figures:
         sections.append("<h2>Figures</h2>")
         sections += [_figure(figure, number) for number, figure in enumerate(figures, start=1)]
     sections.append(results_table(results))
-    if notes:
-        items = "\n".join(f"<li>{safe(note)}</li>" for note in notes)
-        sections.append(f"<h2>Notes</h2>\n<ul>\n{items}\n</ul>")
     return page(printable(title), sections)
 
 

@@ -44,6 +44,25 @@ def test_sis_takes_the_largest_scores_without_privacy(dpsel: Dpsel) -> None:
     assert found["no_guarantee_because"] == "the method was run without privacy"
 
 
+def test_the_holder_hears_when_nothing_decided_a_selection(dpsel: Dpsel, tmp_path: Path) -> None:
+    # All cells are above 1, and so is the target: after clipping all columns are alike.
+    frame = pl.DataFrame({f"x{i}": [2.0 + i, 3.0, 4.0] for i in range(5)})
+    frame.with_columns(y=pl.Series([9.0, 8.0, 7.0])).write_parquet(path := tmp_path / "t.parquet")
+    for method, tied in (("sis", 5), ("lasso", 5)):
+        result = dpsel("baseline", path, "--target", "y", "--k", 3, "--method", method)
+        assert json.loads(result.out)["selected_indices"] == [0, 1, 2]
+        assert "100% of the cells are outside [-1, 1] and were clipped" in result.err
+        assert (
+            f"note: {tied} features tie for the last of the 3 places by {method}: nothing tells "
+            "them apart, and the first columns were taken\n"
+        ) in result.err
+    ask = ("baseline", path, "--target", "y", "--k", 3, "--method", "sis")
+    assert "tie" not in dpsel(*ask, "--quiet").err
+    bounded = dpsel("baseline", BOUNDED, "--target", "y", "--k", 8, "--method", "sis")
+    assert "tie" not in bounded.err
+    assert "clipped" not in bounded.err
+
+
 def test_lasso_takes_the_largest_coefficients(dpsel: Dpsel) -> None:
     X, y = sample()
     for penalty in (0.1, 0.01):

@@ -49,6 +49,56 @@ def test_results_are_tidy_stamped_and_whole(dpsel: Dpsel) -> None:
         assert (row["n"], row["d"], row["trials"]) == (1000, 40, 20)
 
 
+@pytest.fixture
+def diabetes(tmp_path: Path) -> Path:
+    """scikit-learn's table as it was measured: nearly every cell is above 1."""
+    from sklearn.datasets import load_diabetes
+
+    found = load_diabetes(scaled=False)
+    frame = pl.DataFrame(found.data, schema=found.feature_names)
+    frame.with_columns(y=pl.Series(found.target)).write_csv(tmp_path / "diabetes.csv")
+    return tmp_path / "diabetes.csv"
+
+
+def test_a_raw_table_is_not_shown_as_a_success(
+    dpsel: Dpsel, diabetes: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib", reason="a report has figures")
+    files = ("--output", tmp_path / "r.json", "--report", tmp_path / "r.html")
+    ask = ("--target", "y", "--trials", 3, "--threads", 1, "--k", 3, "--epsilon", 1)
+    done = dpsel("evaluate", diabetes, *ask, "--method", "dp-sis,sis", *files)
+    assert done.code == 0
+    for row in json.loads((tmp_path / "r.json").read_text())["results"]:
+        assert (row["true_size"], row["tied"]) == (0, 1.0)
+        assert (row["accuracy"], row["top"], row["great"], row["good"]) == (0.0, 0.0, 0.0, 0.0)
+    page = " ".join((tmp_path / "r.html").read_text().replace("&#x27;", "'").split())
+    told = done.err.splitlines()[:-1]
+    assert len(told) == 5
+    for line, words in zip(
+        told,
+        (
+            "95% of the cells are outside [-1, 1] and were clipped",
+            "worst: 'age' (100.0% clipped), 'bmi' (100.0% clipped)",
+            "no feature counts as true (the k largest coefficients of a LASSO, lambda = 0.1)",
+            "by dp-sis the k-th and the next score are equal, k = 3",
+            "by sis the k-th and the next score are equal, k = 3",
+        ),
+        strict=True,
+    ):
+        assert line.startswith("note: diabetes: ")
+        assert words in line
+        assert words in page
+    assert page.index("<h2>Notes</h2>") < page.index("<h2>All results</h2>")
+
+
+def test_scaled_rows_give_nothing_to_complain_about(dpsel: Dpsel, diabetes: Path) -> None:
+    ask = ("--target", "y", "--trials", 3, "--threads", 1, "--k", 3, "--epsilon", 1)
+    scaled = ("--scale", "max-abs", "--penalty", 0.01, "--output", "-")
+    done = dpsel("evaluate", diabetes, *ask, *scaled, "--method", "dp-sis,sis")
+    assert done.err == "note: this is not private: nothing of it is for release\n"
+    assert {row["tied"] for row in json.loads(done.out)["results"]} == {0.0}
+
+
 def test_much_epsilon_finds_what_is_planted_and_little_does_not(dpsel: Dpsel) -> None:
     found = evaluated(dpsel, "--k", 8, "--epsilon", "0.001,200", "--truth", PLANTED)
     by_cell = {(r["method"], r["epsilon"]): r for r in found["results"]}

@@ -51,6 +51,8 @@ class EvaluationData:
     """Whether the target was coded from labels: they are never clipped."""
     truth: FoundTruth | None = None
     """The truth, where it is known because the data are synthetic."""
+    clipping: tuple[str, ...] = ()
+    """What the holder should know about the cells, where they are only clipped to their bounds."""
 
     def scaled(self, scale: Scale, clip: float) -> Rows:
         """Return the rows within [-1, 1], on the grid of all scores.
