@@ -151,6 +151,15 @@ def test_long_columns_get_the_same_as_by_sorting(shift: float, other: int) -> No
     assert found.min() > 0
 
 
+def test_columns_that_are_counted_in_several_parts_get_the_same_as_by_sorting() -> None:
+    rng = np.random.default_rng(8)
+    groups = rng.integers(0, 3, 600_001)
+    values = np.array([[0, UNIT, -UNIT]])
+    columns = np.stack([rng.standard_normal(len(groups)), rng.integers(0, 99, len(groups))])
+    found = stump_scores(Cells(columns), RowWeights(groups, values))
+    assert found.tolist() == [[by_sorting(column, values[0][groups]) for column in columns]]
+
+
 def test_the_order_of_rows_does_not_matter() -> None:
     rng = np.random.default_rng(3)
     for n in (50, 20_000):

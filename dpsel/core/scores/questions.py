@@ -12,6 +12,7 @@ from dpsel.core.scores.cell_keys import CellKeys, key_ranks
 _FEW_ROWS = 1 << 13
 _BIN_BITS = 14
 _MOST_BIN_BITS = 22
+_ROWS_AT_ONCE = 1 << 16
 # With more different weights than that, counts by bin and weight take too much room.
 _MOST_GROUPS = 16
 _WORD_BITS = 64
@@ -140,13 +141,30 @@ class _Bins:
         largest = int(asked.largest[column])
         bits = min(len(self._keys).bit_length() - 1, most_bits)
         self.shift = max(0, largest.bit_length() - bits)
-        self._bins = self._keys >> np.uint64(self.shift)
-        slots = (self._bins << asked.bits) | self._tags
         count = (largest >> self.shift) + 1
-        counts = np.bincount(slots.view(np.int64), minlength=count << int(asked.bits))
-        self._counts = counts.reshape(count, -1)
+        self._counts = self._counted(count << int(asked.bits)).reshape(count, -1)
         self._sums: IntArray = asked.weights @ self._counts.T
         self._after = np.cumsum(self._sums, axis=1)
+
+    def _counted(self, slots: int) -> IntArray:
+        """Return how many cells each bin has of each weight."""
+        counts = np.zeros(slots, dtype=np.int64)
+        # Part by part, which takes less room; but counting writes all slots every time.
+        at_once = max(_ROWS_AT_ONCE, 4 * slots)
+        for first in range(0, len(self._keys), at_once):
+            part = slice(first, first + at_once)
+            found = (self._keys[part] >> np.uint64(self.shift)) << self._asked.bits
+            found |= self._tags[part]
+            counts += np.bincount(found.view(np.int64), minlength=slots)
+        return counts
+
+    def _inside(self, opened: BoolArray) -> IntArray:
+        """Return the places of the cells in opened bins."""
+        found = [np.zeros(0, dtype=np.int64)]
+        for first in range(0, len(self._keys), _ROWS_AT_ONCE):
+            bins = self._keys[first : first + _ROWS_AT_ONCE] >> np.uint64(self.shift)
+            found.append(first + np.flatnonzero(opened.take(bins.view(np.int64))))
+        return np.concatenate(found)
 
     def rows(self, chosen: BoolArray) -> int:
         """Return how many cells some bins have."""
@@ -173,9 +191,9 @@ class _Bins:
 
     def ask_inside(self, opened: BoolArray, best: IntArray) -> None:
         """Raise `best` to the best question about the cells of opened bins, by sorting them."""
-        inside = np.flatnonzero(opened.take(self._bins.view(np.int64)))
-        if not inside.size:
+        if not opened.any():
             return
+        inside = self._inside(opened)
         # What comes before an opened bin, and is in no opened one.
         sums = self._sums[:, opened]
         skipped = self._after[:, opened] - np.cumsum(sums, axis=1)
