@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpsel.core.arrays import FloatArray, WordArray
+from dpsel.core.mechanisms import lazy
 from dpsel.core.mechanisms.lazy import log_node_size
 from dpsel.core.mechanisms.lipschitz import float_slack
 from dpsel.core.mechanisms.losses import LipschitzLosses, largest_noise, log_subsets
@@ -226,6 +227,72 @@ def test_the_check_notices_sizes_by_log_gamma(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(globals(), "log_node_size", lossy)
     worst = max(path_error(1 << 38, 5, seed, extreme=False) for seed in range(20))
     assert worst > 0.25
+
+
+def exact_shares(h: int, edges: list[int], k: int) -> list[Any]:
+    """The borders between the parts of a node, as shares of it, with 50 digits."""
+    with mp.workdps(90):
+        logs = [
+            exact_log_binomial(edge - h - 2, k - h) if edge - h - 2 >= k - h else -mp.inf
+            for edge in edges
+        ]
+        counts = [mp.exp(log - logs[-1]) for log in logs]
+        return [(count - counts[0]) / (counts[-1] - counts[0]) for count in counts[1:-1]]
+
+
+def node(d: int, k: int, h: int, wide: int, parts: int) -> tuple[list[int], FloatArray, list[Any]]:
+    """The edges of a node's parts, the borders as the sampler computes them, and the exact ones."""
+    t1 = max(k + 1, d - wide + 1)
+    edges = t1 + (d - t1 + 1) * np.arange(parts + 1) // parts
+    log_size = lazy.log_node_size(np.full(parts, h), edges[:-1], edges[1:] - 1, k)
+    borders = np.cumsum(np.exp(log_size - log_size.max()))
+    return edges.tolist(), borders[:-1] / borders[-1], exact_shares(h, edges.tolist(), k)
+
+
+@pytest.mark.parametrize("d", [10**7, 10**8, 10**9, 10**10, 1 << 40])
+def test_shares_are_off_by_less_than_a_twentieth_of_the_doubt(d: int) -> None:
+    rng = np.random.default_rng(d % 1000)
+    shares, worst = [], 0.0
+    for case in range(80):
+        k = d // 2 if case % 2 else int(d * rng.uniform(0.1, 0.9))
+        h = int(rng.integers(0, 50))
+        wide = int(10 ** rng.uniform(0.7, 3))
+        parts = int(rng.integers(2, min(33, wide)))
+        _, found, exact = node(d, k, h, wide, parts)
+        off = max(float(abs(a - b)) for a, b in zip(found.tolist(), exact, strict=True))
+        doubt = float(lazy.share_doubt(np.array([h]), np.array([d]), k)[0])
+        shares.append(off / doubt)
+        worst = max(worst, off)
+    assert max(shares) < 0.05
+    # From 10^8 on a doubt of 1e-9, whatever the size, would not do.
+    assert d < 10**8 or worst > 1e-9
+
+
+def test_a_word_on_the_wrong_side_of_a_border_is_decided_in_whole_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    d, k, h = 10**9, 5 * 10**8, 9
+    asked: list[int] = []
+
+    def recorded(h: int, edges: list[int], k: int, word: int, rng: object) -> int:
+        asked.append(word)
+        return 0
+
+    monkeypatch.setattr(lazy, "exact_part", recorded)
+    wrong = 0
+    for parts in range(2, 20):
+        edges, found, exact = node(d, k, h, 40, parts)
+        place = int(np.argmax([float(abs(a - b)) for a, b in zip(found, exact, strict=True)]))
+        middle = int((found[place] + exact[place]) / 2 * 2**64)
+        wrong += abs(float(found[place] - exact[place])) > 2e-9
+        part_sizes = lazy.log_node_size(
+            np.full(parts, h), np.array(edges[:-1]), np.array(edges[1:]) - 1, k
+        )
+        words = Recorded(0)
+        monkeypatch.setattr(words, "words", lambda _, word=middle: np.array([word], np.uint64))
+        lazy._parts_with_smallest(np.array([h]), np.array([edges]), part_sizes[None, :], k, words)
+        assert asked.pop() == middle
+    assert wrong > 0
 
 
 @settings(deadline=None, max_examples=300)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray
-from dpsel.core.mechanisms.binomials import log_binomial_gap
+from dpsel.core.mechanisms.binomials import log_binomial, log_binomial_gap
 from dpsel.core.mechanisms.losses import LipschitzLosses, largest_noise
 from dpsel.core.randomness import Randomness, exponentials
 
@@ -28,7 +28,7 @@ _NODES_AT_ONCE = 1 << 18
 # Splitting costs the same for a handful of nodes as for this many.
 _CHEAP_NODES = 1 << 10
 _MOST_PARTS = 32
-# Shares of subsets are computed with errors far below this; nearer to a border, integers decide.
+# Shares of small nodes are computed with errors far below this: see `share_doubt`.
 _DOUBT = 1e-9
 
 
@@ -127,9 +127,20 @@ def _parts_with_smallest(
     borders = np.cumsum(sizes, axis=1)
     distance = words[:, None] * 2.0**-64 - borders[:, :-1] / borders[:, -1:]
     chosen: IntArray = np.asarray(np.count_nonzero(distance >= 0, axis=1), dtype=np.int64)
-    for node in np.flatnonzero((np.abs(distance) < _DOUBT).any(axis=1)):
+    near = np.abs(distance) < share_doubt(h, edges[:, -1] - 1, k)[:, None]
+    for node in np.flatnonzero(near.any(axis=1)):
         chosen[node] = exact_part(int(h[node]), edges[node].tolist(), k, int(words[node]), rng)
     return chosen
+
+
+def share_doubt(h: IntArray, t2: IntArray, k: int) -> FloatArray:
+    """Return how near to a border floats cannot tell the parts of the classes (h, ..t2) apart.
+
+    The log of a part's size has an error of at most 32 roundings of log C(t2-h-1, k-h) + 1, and a
+    share s one of s (1 - s) times the difference of two such errors: half of that at most.
+    """
+    log_whole = log_binomial(t2 - h - 1, k - h)
+    return np.asarray(_DOUBT + 32 * 2.0**-52 * (log_whole + 1.0))
 
 
 def exact_part(h: int, edges: list[int], k: int, word: int, rng: Randomness) -> int:
