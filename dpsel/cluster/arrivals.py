@@ -2,12 +2,13 @@
 
 import queue
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from types import TracebackType
 from typing import Any
 
 from dpsel.cluster.door import load_distributed
+from dpsel.cluster.silence import RollCall
 from dpsel.core.errors import ClusterError, DpselError
 
 _POLL = 1.0
@@ -17,9 +18,13 @@ _LOST = "the connection to the scheduler was lost, and with it the work"
 class Arrivals:
     """Futures in the order in which they are done."""
 
-    def __init__(self, client: Any, patience: float) -> None:
-        """Give up on a scheduler that is silent for so many seconds, or has no workers."""
-        self._client, self._patience = client, patience
+    def __init__(self, client: Any, patience: float, run: str, note: Callable[[str], None]) -> None:
+        """Give up on a scheduler that is silent for so many seconds, or has no workers.
+
+        The names of all tasks begin with `run`. Workers that are silent are noted.
+        """
+        self._client, self._patience, self._run = client, patience, run
+        self._roll = RollCall(client, patience, note)
         self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._waiting: dict[str, Any] = {}
         self._alone_since: float | None = None
@@ -89,13 +94,14 @@ class Arrivals:
             return
         self._asked = time_now
         try:
-            workers = self._client.sync(
-                self._client.scheduler.ncores, callback_timeout=self._patience
+            about = self._client.sync(
+                self._client.scheduler.identity, callback_timeout=self._patience
             )
         except (OSError, TimeoutError):
             raise ClusterError(_LOST) from None
-        if workers:
+        if about["workers"]:
             self._alone_since = None
+            self._roll.call(about["workers"], self._run)
             return
         self._alone_since = self._alone_since or time_now
         if time_now - self._alone_since > self._patience:

@@ -42,7 +42,7 @@ def connected(plan: ClusterPlan, note: Callable[[str], None]) -> Iterator[Crew]:
             stack.callback(_close, client)
             _wait_for_workers(client, plan.workers, patience(), lambda: None)
         _check_versions(client)
-        yield Crew(client, patience())
+        yield Crew(client, patience(), note)
 
 
 @contextmanager

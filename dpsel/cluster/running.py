@@ -21,10 +21,11 @@ Task = TypeVar("Task")
 class Crew:
     """Workers that are there, and have the same dpsel."""
 
-    def __init__(self, client: Any, patience: float) -> None:
+    def __init__(self, client: Any, patience: float, note: Callable[[str], None]) -> None:
         """Work through a Dask client; give up on a cluster that is silent for so many seconds."""
         self._client = client
         self._patience = patience
+        self._note = note
 
     def run(
         self, work: Callable[[State, Task], Any], state: State, tasks: Mapping[str, Task]
@@ -37,7 +38,7 @@ class Crew:
         run = Run(self._client, state)
         futures = run.map(do_task, list(tasks.values()), work=work)
         keys = dict(zip((future.key for future in futures), tasks, strict=True))
-        with Arrivals(self._client, self._patience) as arrivals:
+        with self._arrivals(run) as arrivals:
             arrivals.watch(futures)
             # What has arrived is let go of, so that the workers can forget it.
             del futures
@@ -68,7 +69,7 @@ class Crew:
             ]
         ends = {future.key for future in tops}
         done = 0
-        with Arrivals(self._client, self._patience) as arrivals:
+        with self._arrivals(run) as arrivals:
             arrivals.watch(leaves if height == 0 else [*leaves, *tops])
             # What has arrived is let go of: a sum is forgotten once it is in a larger one.
             del leaves, tops
@@ -82,6 +83,10 @@ class Crew:
                     # Said at once. One that is pending again, since its worker died, is not one.
                     arrivals.result(future)
 
+    def _arrivals(self, run: "Run") -> Arrivals:
+        """Return what waits for the tasks of a run."""
+        return Arrivals(self._client, self._patience, run.name, self._note)
+
 
 class Run:
     """Tasks that share a state. Their names say nothing about them."""
@@ -89,10 +94,10 @@ class Run:
     def __init__(self, client: Any, state: Any) -> None:
         """Send the state."""
         self._client = client
-        self._name = f"dpsel-{uuid.uuid4().hex}"
+        self.name = f"dpsel-{uuid.uuid4().hex}"
         self._count = 0
         self._state = client.submit(
-            unpacked, pickle.dumps(state), key=f"{self._name}-state", pure=False
+            unpacked, pickle.dumps(state), key=f"{self.name}-state", pure=False
         )
 
     def map(self, function: Callable[..., Any], items: Sequence[Any], **options: Any) -> list[Any]:
@@ -123,4 +128,4 @@ class Run:
     def _new_key(self) -> str:
         """Return a name that no other task of the cluster has."""
         self._count += 1
-        return f"{self._name}-{self._count}"
+        return f"{self.name}-{self._count}"
