@@ -17,6 +17,7 @@ from dpsel.core.sketches import Anchors, Distances, sketched_statistics
 from dpsel.core.statistics import ColumnStatistics, Moments, exact_statistics
 from dpsel.io.columns import Kind, Layout, choose_columns, visible_columns
 from dpsel.io.distinct import PersonColumn, person_type
+from dpsel.io.memory import memory_asked, memory_for_tables
 from dpsel.io.pieces import RowReader, Table, reduce_pieces
 from dpsel.io.provenance import Provenance, names_digest
 from dpsel.io.tables import file_bytes, provenance_of_all, unchanged_table
@@ -26,8 +27,10 @@ from dpsel.labels import label_interval, labels_of
 from dpsel.preprocess_plan import PreprocessPlan
 from dpsel.run import Reporter
 
-# Tables up to this many cells are kept in memory, with exact medians: 256 MB.
+# Tables up to this many cells are kept in memory, with exact medians: 256 MB. $DPSEL_MEMORY says
+# otherwise; medians take that many copies.
 CELLS_IN_MEMORY = 1 << 25
+_COPIES = 3
 _EXACT = "exact"
 _CLOSE = "within 4 % of the spread"
 _NOT_CLOSE = "less close than 4 % of the spread in some columns"
@@ -205,6 +208,7 @@ def _statistics(
     The word says how closely medians were found, if any were.
     """
     moments = Moments(len(layout.features) + 1)
+    most = _cells_in_memory()
     kept: list[FloatArray] | None = []
     cells = 0
 
@@ -213,7 +217,7 @@ def _statistics(
         rows, part = found
         moments.add(0, part)
         cells += rows.size
-        if cells > CELLS_IN_MEMORY:
+        if cells > most:
             kept = None
         if kept is not None:
             kept.append(rows)
@@ -231,6 +235,12 @@ def _statistics(
         return exact_statistics(rows), kept, _EXACT
     found, close = _sketched(open_again, layout, coding, around, plan, reporter)
     return found, None, _CLOSE if close else _NOT_CLOSE
+
+
+def _cells_in_memory() -> int:
+    """Return how many cells are kept: by what the user says, or as many wherever there is room."""
+    most = memory_for_tables() // (_COPIES * np.dtype(np.float64).itemsize)
+    return min(most, CELLS_IN_MEMORY) if memory_asked() is None else most
 
 
 def _sketched(

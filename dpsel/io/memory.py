@@ -19,10 +19,14 @@ _UNKNOWN = 1 << 30
 
 def memory_for_tables() -> int:
     """Return how many bytes tables may take: $DPSEL_MEMORY, or three quarters of what is free."""
+    asked = memory_asked()
+    return int(_SHARE * max(0, min(_left(), default=_UNKNOWN))) if asked is None else asked
+
+
+def memory_asked() -> int | None:
+    """Return how many bytes the user lets tables take, if $DPSEL_MEMORY says so."""
     asked = os.environ.get(VARIABLE, "").strip()
-    if asked:
-        return parsed_size(asked)
-    return int(_SHARE * max(0, min(_left(), default=_UNKNOWN)))
+    return parsed_size(asked) if asked else None
 
 
 def parsed_size(text: str) -> int:

@@ -239,6 +239,28 @@ def test_a_table_larger_than_memory_is_scaled_alike(
                 assert np.abs(outputs[0] - outputs[1]).max() < 0.2
 
 
+def test_the_memory_that_the_user_gives_decides_what_is_kept(
+    dpsel: Dpsel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers(2000, 6).write_parquet(tmp_path / "t.parquet")
+    ask = ("--target", "y", "--scale", "robust", "--force")
+    # Its cells take 112 kB, and medians three times as much.
+    for memory, words in (("320kB", "within 4 % of the spread"), ("340kB", "exact")):
+        monkeypatch.setenv("DPSEL_MEMORY", memory)
+        made = dpsel("preprocess", tmp_path / "t.parquet", tmp_path / "o.parquet", *ask)
+        assert made.code == 0
+        assert f"medians: {words}\n" in made.err
+    # More than is kept without a word, if the user says so.
+    monkeypatch.setattr(preprocessing, "CELLS_IN_MEMORY", 1000)
+    made = dpsel("preprocess", tmp_path / "t.parquet", tmp_path / "o.parquet", *ask)
+    assert "medians: exact\n" in made.err
+    monkeypatch.setenv("DPSEL_MEMORY", "a lot")
+    made = dpsel("preprocess", tmp_path / "t.parquet", tmp_path / "none.parquet", *ask)
+    assert made.code == 2
+    assert "DPSEL_MEMORY must be a size such as 2GB or 500MB, got 'a lot'" in made.err
+    assert not (tmp_path / "none.parquet").exists()
+
+
 def test_wide_tables_go_through(dpsel: Dpsel, tmp_path: Path) -> None:
     frame = numbers(6, 5000)
     frame.write_parquet(tmp_path / "raw.parquet")
