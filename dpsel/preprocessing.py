@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -61,16 +61,44 @@ class Changes:
     cells: int = 0
     missing: int = 0
     clipped: int = 0
-    targets: int = 0
+    rows: int = 0
+    unlabelled: int = 0
+    codes: set[float] = field(default_factory=set)
+    """What labels were coded as, those of the rows that have one."""
 
-    def count(self, rows: FloatArray, scaling: Scaling) -> None:
+    def count(self, rows: FloatArray, prepared: Prepared) -> None:
         """Count the cells of some raw rows."""
         self.cells += rows.size
         self.missing += int(np.count_nonzero(np.isnan(rows)))
-        self.clipped += scaling.clipped(rows)
-        self.targets += int(np.count_nonzero(~np.isnan(rows[:, -1])))
+        self.clipped += prepared.scaling.clipped(rows)
+        target = rows[:, -1]
+        labelled = target[~np.isnan(target)]
+        self.rows += len(target)
+        self.unlabelled += len(target) - len(labelled)
+        if prepared.coding.of_text:
+            self.codes.update(np.unique(labelled).tolist())
 
-    def described(self, prepared: "Prepared") -> list[tuple[str, str]]:
+    def label_notes(self, prepared: Prepared, target: str, labels: str | None) -> list[str]:
+        """Return what the holder should know about labels, which a file `labels` may hold."""
+        coding = prepared.coding
+        asked = {1.0: coding.positive} if coding.positive is not None else {}
+        asked |= {float(code): label for code, label in enumerate(coding.classes or ())}
+        notes = [
+            f"no row has the label '{label}' in '{target}'"
+            for code, label in asked.items()
+            if code not in self.codes
+        ]
+        if coding.of_text and len(self.codes) < 2:
+            notes.append(f"the target '{target}' is the same in all rows that have a label")
+        if self.unlabelled and (coding.of_text or labels is not None):
+            share, other = self.unlabelled / self.rows, ", or one that was not asked for"
+            notes.append(
+                f"{share:.1%} of the rows have no label in '{labels or target}'"
+                f"{other if coding.classes is not None else ''}"
+            )
+        return notes
+
+    def described(self, prepared: Prepared) -> list[tuple[str, str]]:
         """Return what changed, in words and shares: never in rows."""
         coding, made = prepared.coding, prepared.provenance
         method = "public bounds" if made.bounds is not None else f"{made.center}, {made.scale}"
@@ -183,7 +211,7 @@ def write_prepared(
             persons = PersonColumn(table.persons(prepared.person), prepared.person_type)
 
         def add(rows: FloatArray) -> None:
-            changes.count(rows, prepared.scaling)
+            changes.count(rows, prepared)
             these = None if persons is None else persons.next(len(rows))
             writer.write(prepared.scaling.apply(rows), these)
 

@@ -104,6 +104,7 @@ def _run(
 ) -> None:
     """Read, scale, write, and tell the holder."""
     from dpsel.io.output import STDOUT, Output, is_plain
+    from dpsel.io.places import public_place
     from dpsel.io.provenance import sidecar, sidecar_text
     from dpsel.io.sources import input_files, refuse_part
     from dpsel.io.writers import open_writer
@@ -138,14 +139,15 @@ def _run(
         place.commit()
         if beside is not None:
             beside.write(sidecar_text(prepared.provenance, writer.digest()).encode())
-        _tell(changes, prepared, plan, reporter)
+        labels = None if raw.labels is None else public_place(raw.labels)
+        reporter.table("what changed", changes.described(prepared))
+        for note in changes.label_notes(prepared, plan.wanted.target, labels):
+            reporter.note(note)
+        _tell_scope(prepared, reporter)
 
 
-def _tell(changes: Any, prepared: Any, plan: Any, reporter: TerminalReporter) -> None:
-    """Tell the holder what changed."""
-    reporter.table("what changed", changes.described(prepared))
-    if plan.wanted.labels and changes.cells and not changes.targets:
-        reporter.note(f"no row has a label of '{plan.wanted.target}' that was asked for")
+def _tell_scope(prepared: Any, reporter: TerminalReporter) -> None:
+    """Tell the holder what the guarantee will not cover."""
     if prepared.provenance.data_dependent:
         reporter.note(
             f"{', '.join(prepared.provenance.read_off_the_data)}: read off the data, so "

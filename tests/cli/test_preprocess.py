@@ -427,7 +427,56 @@ def test_a_label_is_the_same_however_it_is_written(dpsel: Dpsel, tmp_path: Path)
             assert dpsel("preprocess", tmp_path / name, output, *asked, *options).code == 0
             assert pl.read_parquet(output)["y"].to_list() == [1.0, -1.0, 1.0, 0.0, 0.0]
         unseen = dpsel("preprocess", tmp_path / name, output, *asked, "--classes", "x,z")
-        assert "note: no row has a label of 'y' that was asked for\n" in unseen.err
+        assert unseen.err.endswith(
+            "note: no row has the label 'x' in 'y'\n"
+            "note: no row has the label 'z' in 'y'\n"
+            "note: the target 'y' is the same in all rows that have a label\n"
+            "note: 100.0% of the rows have no label in 'y', or one that was not asked for\n"
+        )
+
+
+def notes(err: str) -> list[str]:
+    return [line for line in err.splitlines() if line.startswith("note: ")]
+
+
+def test_labels_that_no_row_has_are_named_to_the_holder(dpsel: Dpsel, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("x,y\n1,ill\n2,well\n3,ill\n4,well\n")
+    (tmp_path / "b.toml").write_text("[default]\nlower = 0\nupper = 5\n")
+    ask = (tmp_path / "t.csv", tmp_path / "o.parquet", "--target", "y", "--force")
+    ask = (*ask, "--bounds", tmp_path / "b.toml")
+    assert notes(dpsel("preprocess", *ask, "--positive", "ill").err) == []
+    assert notes(dpsel("preprocess", *ask, "--classes", "ill,well").err) == []
+    assert notes(dpsel("preprocess", *ask, "--positive", "il").err) == [
+        "note: no row has the label 'il' in 'y'",
+        "note: the target 'y' is the same in all rows that have a label",
+    ]
+    assert notes(dpsel("preprocess", *ask, "--classes", "ill,unwell").err) == [
+        "note: no row has the label 'unwell' in 'y'",
+        "note: the target 'y' is the same in all rows that have a label",
+        "note: 50.0% of the rows have no label in 'y', or one that was not asked for",
+    ]
+    quiet = dpsel("preprocess", *ask, "--positive", "il", "--quiet")
+    assert (quiet.code, quiet.err) == (0, "")
+
+
+@pytest.mark.parametrize("values", ["ill", "1"])
+def test_samples_that_a_file_of_labels_lacks_are_told(
+    values: str, dpsel: Dpsel, tmp_path: Path
+) -> None:
+    (tmp_path / "t.csv").write_text("gene,s1,s2,s3,s4\na,1,2,3,4\n")
+    ask = (tmp_path / "t.csv", tmp_path / "o.parquet", "--target", "y", "--features-in", "rows")
+    coded = ("--positive", "ill") if values == "ill" else ()
+    labels = ("--labels", tmp_path / "labels.csv", *coded, "--force", "--center", "none")
+    (tmp_path / "labels.csv").write_text(f"s1,{values}\ns2,0\ns3,{values}\ns4,0\n")
+    found = notes(dpsel("preprocess", *ask, *labels).err)
+    assert not any("no label" in note for note in found)
+    (tmp_path / "labels.csv").write_text(f"s1,{values}\ns2,0\ns3,{values}\n")
+    result = dpsel("preprocess", *ask, *labels)
+    assert result.code == 0
+    (note,) = [note for note in notes(result.err) if "no label" in note]
+    assert note.startswith("note: 25.0% of the rows have no label in '")
+    assert note.endswith("labels.csv'")
+    assert "s4" not in result.err
 
 
 def test_nothing_but_the_output_and_its_record_is_written(dpsel: Dpsel, tmp_path: Path) -> None:
