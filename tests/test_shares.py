@@ -97,7 +97,7 @@ class Tree:
 
 
 def outcome(
-    place: str, options: dict[str, Any], cluster: Cluster | None
+    place: Any, options: dict[str, Any], cluster: Cluster | None
 ) -> tuple[Selection | str, list[str]]:
     """Return the release, or what was refused, and all notes."""
     reporter = Silent()
@@ -109,7 +109,7 @@ def outcome(
 
 
 def exact_scores(
-    place: str, options: dict[str, Any], cluster: Cluster | None, monkeypatch: pytest.MonkeyPatch
+    place: Any, options: dict[str, Any], cluster: Cluster | None, monkeypatch: pytest.MonkeyPatch
 ) -> list[Any]:
     """Return the private scores that reach the mechanism."""
     caught: list[Any] = []
@@ -170,6 +170,26 @@ def test_wide_files_are_scored_alike(
     found = exact_scores(place, options, Cluster(tree, 2000), monkeypatch)
     assert found == exact_scores(place, options, None, monkeypatch)
     assert tree.shares > 1
+
+
+@pytest.mark.parametrize("footer", [1, 1 << 20])
+def test_odd_persons_and_an_index_in_some_files_are_read_alike(
+    footer: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", footer)
+    frame = numbers(12, 3)
+    for number, who in enumerate(([1, 2, None], [1.0, float("nan"), 3.0], [4, 4, 1], [2, 9, 9])):
+        part = frame[3 * number : 3 * number + 3].with_columns(who=pl.Series(who, strict=False))
+        if number % 2:
+            part = part.with_columns(__index_level_0__=pl.Series([5, 6, 7]))
+        part.write_parquet(tmp_path / f"{number}.parquet", row_group_size=2)
+    tree = Tree(np.random.default_rng(0))
+    found = exact_scores(str(tmp_path), {"person": "who"}, Cluster(tree, 1), monkeypatch)
+    # The first row of each person, in the order of the files.
+    kept = frame[[0, 1, 5, 6, 10]].with_columns(who=pl.Series([1, 2, 3, 4, 9]))
+    assert found[1] == exact_scores(str(tmp_path), {"person": "who"}, None, monkeypatch)[1]
+    assert found[1] == exact_scores(kept, {"person": "who"}, None, monkeypatch)[1]
+    assert tree.shares >= 4
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow"])
