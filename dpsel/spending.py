@@ -271,7 +271,8 @@ def _stored(record: str, purse: Purse) -> Release:
         from dpsel.io.ledger_schema import damaged
 
         raise damaged(purse.file.place) from None
-    purse.demands.refuse_partial(selection.guarantee and selection.guarantee.scope)
+    stated = selection.guarantee
+    purse.demands.refuse_partial(None if stated is None else stated.scope)
     return Release(selection, record)
 
 

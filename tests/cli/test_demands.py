@@ -10,6 +10,7 @@ import pytest
 
 import dpsel as library
 from dpsel.core.errors import UsageError
+from dpsel.io.ledger_place import REQUIRE_LEDGER, is_demanded
 from tests.cli.conftest import Dpsel
 from tests.cli.test_reading_ahead import ahead
 from tests.ledgers import make_ledger, rows
@@ -51,7 +52,7 @@ def demand(how: str, option: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str,
     return ()
 
 
-@pytest.mark.parametrize("how", ["option", "1", "yes", "TRUE"])
+@pytest.mark.parametrize("how", ["option", "1"])
 @pytest.mark.parametrize("command", [("select",), KENDALL, TWO_STAGE])
 def test_a_run_without_a_ledger_is_refused_if_one_is_required(
     command: tuple[object, ...],
@@ -210,6 +211,13 @@ def test_a_variable_that_says_no_demands_nothing(
     monkeypatch.setenv("DPSEL_REQUIRE_LEDGER", value)
     monkeypatch.setenv("DPSEL_REQUIRE_END_TO_END", value)
     assert dpsel("select", "t.csv", *ASK).code == 0
+
+
+@pytest.mark.parametrize("value", ["1", "yes", "TRUE", " on "])
+def test_a_variable_may_say_yes_in_many_words(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not is_demanded(False, REQUIRE_LEDGER)
+    monkeypatch.setenv(REQUIRE_LEDGER, value)
+    assert is_demanded(False, REQUIRE_LEDGER)
 
 
 @pytest.mark.parametrize("variable", ["DPSEL_REQUIRE_LEDGER", "DPSEL_REQUIRE_END_TO_END"])

@@ -496,6 +496,7 @@ def test_a_release_that_was_not_charged_is_a_bug_and_not_released(
 
     def for_more_rows(table: Any, plan: Any, reporter: Any, charge: Any) -> Any:
         selection = right(table, plan, reporter, charge)
+        assert selection.guarantee is not None
         stated = replace(selection.guarantee, unit=Unit("row", 2))
         return replace(selection, guarantee=stated)
 
@@ -538,11 +539,9 @@ def interrupted(process: subprocess.Popen[bytes], place: Path, charges: list[Any
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])
 def test_ctrl_c_after_the_charge_says_what_was_charged(place: Path, quiet: tuple[str, ...]) -> None:
     # A table that never ends, after a block of it: the run surely waits for more.
-    with started(
-        *(place, "select", "-", "--input-format", "csv", *ASK, *LEDGER, *quiet),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as process:
+    run = ("select", "-", "--input-format", "csv", *ASK, *LEDGER, *quiet)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with started(place, *run, **pipes) as process:
         assert process.stdin is not None
         process.stdin.write(b"x,z,y\n" + b"1,0.5,1\n" * 2_200_000)
         process.stdin.flush()

@@ -229,7 +229,7 @@ def test_a_damaged_file_of_the_version_before_is_left_alone(old: Path) -> None:
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.data())
 def test_flipped_bytes_are_noticed_or_change_nothing(place: Path, data: st.DataObject) -> None:
