@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.stats import kstest
 
 from dpsel.core.arrays import FloatArray, WordArray
 from dpsel.core.mechanisms import lazy
+from dpsel.core.mechanisms.joint import truncated_exponential
 from dpsel.core.mechanisms.lazy import log_node_size
 from dpsel.core.mechanisms.lipschitz import float_slack
 from dpsel.core.mechanisms.losses import LipschitzLosses, largest_noise, log_subsets
@@ -22,6 +24,7 @@ from dpsel.core.mechanisms.permute_and_flip import _noise
 from dpsel.core.mechanisms.ranking import Ranking
 from dpsel.core.randomness import SeededRandomness, exponentials
 from dpsel.core.scores.base import Scores
+from tests.chi_square import ALPHA
 
 mpmath = pytest.importorskip("mpmath", reason="needs mpmath")
 mp = mpmath.mp.clone()
@@ -313,6 +316,34 @@ def test_values_with_noise_on_every_score_have_fewer_than_16_roundings(
         exact = max(-limit, min(limit, (mp.mpf(score) - kth) * mp.mpf(weight)))
         assert abs(float((value - np.log(draw))[0]) - (exact - mp.log(exact_draw))) <= allowed
         assert abs(float((value + draw)[0]) - (exact + exact_draw)) <= allowed
+
+
+@pytest.mark.parametrize("width", [2.0**-33, 0.3, 3.0, 40.0, 218.0])
+def test_times_within_a_step_are_remainders_to_a_few_roundings(width: float) -> None:
+    highest = 0.0
+    for seed in range(300):
+        words = Recorded(seed, extreme=True)
+        found = truncated_exponential(words, width)
+        drawn, _ = exact_exponential(words.seen)
+        assert 0.0 <= found < width
+        # Around the step: a rounding may take the one end to the other.
+        off = abs(mp.mpf(found) - mp.fmod(drawn, width))
+        assert min(off, width - off) <= 4 * 2.0**-52 * drawn
+        highest = max(highest, found / width)
+    assert highest > 0.05
+
+
+@pytest.mark.parametrize("width", [0.3, 218.0])
+def test_times_within_a_step_follow_the_truncated_law(width: float) -> None:
+    rng = SeededRandomness(4)
+    drawn = [truncated_exponential(rng, width) for _ in range(10_000)]
+
+    def below(t: FloatArray) -> FloatArray:
+        return np.asarray(np.expm1(-np.asarray(t)) / np.expm1(-width))
+
+    assert kstest(drawn, below).pvalue > ALPHA
+    wrong = [0.9 * time for time in drawn]
+    assert kstest(wrong, below).pvalue < ALPHA
 
 
 def test_permute_and_flip_has_room_for_thousands_of_splits() -> None:
