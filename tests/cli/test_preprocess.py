@@ -442,8 +442,8 @@ def notes(err: str) -> list[str]:
 def test_labels_that_no_row_has_are_named_to_the_holder(dpsel: Dpsel, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("x,y\n1,ill\n2,well\n3,ill\n4,well\n")
     (tmp_path / "b.toml").write_text("[default]\nlower = 0\nupper = 5\n")
-    ask = (tmp_path / "t.csv", tmp_path / "o.parquet", "--target", "y", "--force")
-    ask = (*ask, "--bounds", tmp_path / "b.toml")
+    files = (tmp_path / "t.csv", tmp_path / "o.parquet", "--bounds", tmp_path / "b.toml")
+    ask = (*files, "--target", "y", "--force")
     assert notes(dpsel("preprocess", *ask, "--positive", "ill").err) == []
     assert notes(dpsel("preprocess", *ask, "--classes", "ill,well").err) == []
     assert notes(dpsel("preprocess", *ask, "--positive", "il").err) == [
