@@ -104,3 +104,8 @@ def test_thousands_of_runs_of_the_command_show_no_loss_above_epsilon(
         1_000, score=score, neighbors=neighbors, threads=plan_threads(None)
     )
     assert caught_by(certificate) == set()
+
+
+def test_thousands_of_runs_that_a_ledger_pays_for_show_no_loss_above_epsilon() -> None:
+    certificate = audited_command(1_000, seed=None, threads=plan_threads(None))
+    assert caught_by(certificate) == set()
