@@ -178,8 +178,9 @@ def test_odd_persons_and_an_index_in_some_files_are_read_alike(
 ) -> None:
     monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", footer)
     frame = numbers(12, 3)
-    for number, who in enumerate(([1, 2, None], [1.0, float("nan"), 3.0], [4, 4, 1], [2, 9, 9])):
-        part = frame[3 * number : 3 * number + 3].with_columns(who=pl.Series(who, strict=False))
+    persons: list[list[Any]] = [[1, 2, None], [1.0, float("nan"), 3.0], [4, 4, 1], [2, 9, 9]]
+    for number, who in enumerate(persons):
+        part = frame[3 * number : 3 * number + 3].with_columns(who=pl.Series(who))
         if number % 2:
             part = part.with_columns(__index_level_0__=pl.Series([5, 6, 7]))
         part.write_parquet(tmp_path / f"{number}.parquet", row_group_size=2)

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsel.core.bounds import ONE
@@ -143,6 +143,7 @@ def test_an_instant_is_one_person_in_whatever_unit_it_is_counted(tmp_path: Path)
     assert count(str(tmp_path)) == 2
 
 
+@settings(max_examples=50)
 @given(
     st.lists(
         st.sampled_from([None, "", " ", "nan", "7", "7.0", "07", "p", "p ", "q", "true", "1"]),
