@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,8 @@ from dpsel.io.formats import KINDS, InputFormat
 from dpsel.io.pieces import Piece, RowReader, Table
 from dpsel.io.provenance import Provenance, combined
 from dpsel.io.sources import Source, common_format, find_sources
+
+_FILES_AT_ONCE = 8
 
 
 def open_table(
@@ -48,11 +51,16 @@ def unchanged(sources: Iterable[Source]) -> Iterator[None]:
     try:
         yield
     except Exception:
-        for source in sources:
-            source.check_unchanged()
+        _check_unchanged(sources)
         raise
-    for source in sources:
-        source.check_unchanged()
+    _check_unchanged(sources)
+
+
+def _check_unchanged(sources: Iterable[Source]) -> None:
+    """Refuse files that have changed, the first of them by its name."""
+    with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
+        for _ in pool.map(Source.check_unchanged, sources):
+            pass
 
 
 @contextmanager

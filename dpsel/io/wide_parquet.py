@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dpsel.core.errors import InputError
 from dpsel.io.columns import PANDAS
+from dpsel.io.identity import Identity, identity_of
 from dpsel.io.parquet_footer import footer_shape
 from dpsel.io.provenance import KEY
 from dpsel.io.sources import Source, named_in_utf8
@@ -21,10 +22,7 @@ _LONG_FOOTER = 1 << 20
 _FEW_ROWS = 1 << 16
 _DEEPEST = 100
 
-State = tuple[Path, int, int, int]
-
-
-_begun: "dict[State, WideScan | None]" = {}
+_begun: "dict[tuple[Path, Identity | None], WideScan | None]" = {}
 
 
 def begin_reading(table: str, *, rows_too: bool) -> None:
@@ -37,7 +35,7 @@ def begin_reading(table: str, *, rows_too: bool) -> None:
     with suppress(OSError, ValueError):
         if table and path.is_file():
             _begun.clear()
-            _begun[_state(path)] = _scan(path, rows_too=rows_too)
+            _begun[path, identity_of(path)] = _scan(path, rows_too=rows_too)
 
 
 def open_wide_parquet(source: Source) -> "WideParquetTable | None":
@@ -45,8 +43,9 @@ def open_wide_parquet(source: Source) -> "WideParquetTable | None":
     if source.path is None or not source.is_file:
         return None
     try:
-        state = _state(source.path)
-        scan = _begun.pop(state) if state in _begun else _scan(source.path)
+        # The identity with which the file is compared at the end: what was read before is of it.
+        this = source.path, source.identity
+        scan = _begun.pop(this) if this in _begun else _scan(source.path)
     except OSError:
         return None  # The other reader says what is wrong.
     if scan is None:
@@ -58,12 +57,6 @@ def open_wide_parquet(source: Source) -> "WideParquetTable | None":
     except InputError:
         return None  # The other reader finds out what is wrong, or which names are repeated.
     return None if table.has_decimals else table
-
-
-def _state(path: Path) -> State:
-    """Return what changes if a file does."""
-    found = path.stat()
-    return path, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _scan(path: Path, *, rows_too: bool = False) -> "WideScan | None":

@@ -1,8 +1,11 @@
 """Small wide files are read while the command is still being imported, but not before a charge."""
 
 import json
+import os
+import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from dpsel.io import wide_parquet, wide_scan
@@ -63,6 +66,28 @@ def test_no_row_is_read_before_a_charge(
     monkeypatch.delenv("DPSEL_LEDGER")
     assert dpsel("select", table, *unseeded).code == 0
     assert ahead == [table]
+
+
+def test_a_file_that_is_overwritten_with_its_old_time_is_read_again(
+    tmp_path: Path, ahead: list[Path]
+) -> None:
+    from dpsel.io.sources import Source
+    from dpsel.io.wide_parquet import begin_reading, open_wide_parquet
+
+    table, other = tmp_path / "t.parquet", tmp_path / "other"
+    for value, path in ((1.0, table), (2.0, other)):
+        frame = pl.DataFrame({"x": [value], "y": [value]})
+        frame.write_parquet(path, compression="uncompressed", statistics=False)
+    os.utime(table, (1, 1))
+    begin_reading(str(table), rows_too=True)
+    # One tick of the clock of a file system, which is coarse.
+    time.sleep(0.02)
+    assert table.stat().st_size == other.stat().st_size
+    table.write_bytes(other.read_bytes())
+    os.utime(table, (1, 1))
+    found = open_wide_parquet(Source(table))
+    assert found is not None
+    assert found._read([0, 1])._frame.rows() == [(2.0, 2.0)]
 
 
 def test_a_file_that_changes_meanwhile_is_read_again(
