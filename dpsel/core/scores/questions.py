@@ -11,6 +11,7 @@ from dpsel.core.scores.cell_keys import CellKeys, key_ranks
 # Columns of fewer rows are sorted, many at once; longer ones are counted in bins first.
 _FEW_ROWS = 1 << 13
 _BIN_BITS = 14
+_FINE_BIN_BITS = 18
 _MOST_BIN_BITS = 22
 _ROWS_AT_ONCE = 1 << 16
 # With more different weights than that, counts by bin and weight take too much room.
@@ -114,37 +115,80 @@ def _count_and_ask(asked: Asked, column: int, best: IntArray) -> None:
     """Raise `best`, for every round, to the best question about one column.
 
     Cells are counted in bins of neighboring keys. That answers questions between bins. Inside a bin
-    a sum can only move by the weights in it: only bins that could beat the best are sorted. Where
-    these are many cells, only those are sorted that thresholds need. The order does not matter for
-    the values: they are counted again in bins that scatter them evenly.
+    a sum can only move by the weights in it: only bins that could beat the best are opened, that is
+    counted again in finer bins if thresholds open many, and else sorted. If there are still many
+    cells, it is because of single values: only those are sorted then that thresholds need. The
+    order does not matter for values: they are counted in bins that scatter them evenly.
     """
-    bins = _Bins(asked, column, _BIN_BITS if asked.numbers is not None else _MOST_BIN_BITS)
+    few = asked.keys.shape[1] // 8
+    bins = _Bins.of(asked, column)
     bins.ask_between(best)
-    if bins.shift == 0:
-        return
     near, same = bins.opened(best)
-    if asked.numbers is None or bins.rows(near | same) <= asked.keys.shape[1] // 8:
+    if bins.rows(near) > few:
+        bins = bins.finer(near | same)
+        bins.ask_between(best)
+        near, same = bins.opened(best)
+    if asked.numbers is None or bins.rows(near | same) <= few:
         bins.ask_inside(near | same, best)
-        return
-    bins.ask_inside(near, best)
-    _count_and_ask(asked.scattered(column), 0, best)
+    else:
+        bins.ask_inside(near, best)
+        _count_and_ask(asked.scattered(column), 0, best)
 
 
 class _Bins:
-    """Counts of one column's cells, by bins of neighboring keys and by weight."""
+    """Counts of some of a column's cells, by bins of neighboring keys and by weight.
 
-    def __init__(self, asked: Asked, column: int, most_bits: int) -> None:
-        self._asked = asked
-        self._keys, self._tags = asked.column(column)
+    The cells come from segments of the column, each of 2^`width` keys; `skipped` is what the
+    weights of all cells before a segment add up to, less those before it that are here.
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        column: int,
+        cells: tuple[WordArray, WordArray],
+        width: int,
+        skipped: IntArray,
+        bits: int,
+    ) -> None:
+        self._asked, self._column = asked, column
+        self._keys, self._tags = cells
         self._every = asked.every[:, column]
         self._numbers = None if asked.numbers is None else asked.numbers[:, column]
-        largest = int(asked.largest[column])
-        bits = min(len(self._keys).bit_length() - 1, most_bits)
-        self.shift = max(0, largest.bit_length() - bits)
-        count = (largest >> self.shift) + 1
+        segments = skipped.shape[1]
+        self.shift = max(0, width - max(0, bits - (segments - 1).bit_length()))
+        count = segments << (width - self.shift)
         self._counts = self._counted(count << int(asked.bits)).reshape(count, -1)
         self._sums: IntArray = asked.weights @ self._counts.T
-        self._after = np.cumsum(self._sums, axis=1)
+        self._skipped = np.repeat(skipped, count // segments, axis=1)
+        self._after = np.cumsum(self._sums, axis=1) + self._skipped
+
+    @staticmethod
+    def of(asked: Asked, column: int) -> "_Bins":
+        """Count all cells of a column."""
+        cells = asked.column(column)
+        width = int(asked.largest[column]).bit_length()
+        bits = _BIN_BITS if asked.numbers is not None else _MOST_BIN_BITS
+        none = np.zeros((len(asked.weights), 1), dtype=np.int64)
+        return _Bins(asked, column, cells, width, none, min(bits, _fine(cells[0])))
+
+    def finer(self, opened: BoolArray) -> "_Bins":
+        """Count the cells of opened bins again, each bin a segment."""
+        inside = self._inside(opened)
+        keys = self._keys[inside]
+        places = (np.cumsum(opened) - 1).astype(np.uint64)
+        shift = np.uint64(self.shift)
+        bins = places.take((keys >> shift).view(np.int64))
+        keys &= (np.uint64(1) << shift) - np.uint64(1)
+        keys |= bins << shift
+        bits = min(_fine(keys), _FINE_BIN_BITS)
+        skipped = self._before(opened)
+        cells = (keys, self._tags[inside])
+        return _Bins(self._asked, self._column, cells, self.shift, skipped, bits)
+
+    def _before(self, opened: BoolArray) -> IntArray:
+        """Return what comes before each opened bin in the column, but in no opened bin."""
+        return np.asarray(self._after[:, opened] - np.cumsum(self._sums[:, opened], axis=1))
 
     def _counted(self, slots: int) -> IntArray:
         """Return how many cells each bin has of each weight."""
@@ -178,7 +222,10 @@ class _Bins:
             np.maximum(best, _farthest(self._sums, self._every), out=best)
 
     def opened(self, best: IntArray) -> tuple[BoolArray, BoolArray]:
-        """Tell which bins may hold a better threshold, and which a better value."""
+        """Tell which bins of several keys may hold a better threshold, and which a better value."""
+        if self.shift == 0:
+            none = np.zeros(len(self._counts), dtype=np.bool_)
+            return none, none
         up = np.maximum(self._asked.weights, 0) @ self._counts.T
         down = up - self._sums
         every, least = self._every[:, np.newaxis], best[:, np.newaxis]
@@ -194,10 +241,8 @@ class _Bins:
         if not opened.any():
             return
         inside = self._inside(opened)
-        # What comes before an opened bin, and is in no opened one.
-        sums = self._sums[:, opened]
-        skipped = self._after[:, opened] - np.cumsum(sums, axis=1)
-        of_bin = np.repeat(np.arange(sums.shape[1]), self._counts[opened].sum(axis=1))
+        skipped = self._before(opened)
+        of_bin = np.repeat(np.arange(skipped.shape[1]), self._counts[opened].sum(axis=1))
         packed = self._asked.packed(self._keys[np.newaxis, inside], self._tags[np.newaxis, inside])
         places = np.flatnonzero(_run_ends(packed >> self._asked.bits))
         for index, running in enumerate(self._asked.running(packed)):
@@ -207,6 +252,11 @@ class _Bins:
                 yes += skipped[index].take(of_bin.take(places))
                 found = np.maximum(found, _farthest(yes, self._numbers[index]))
             best[index] = max(best[index], found)
+
+
+def _fine(keys: WordArray) -> int:
+    """Return for how many bits there is about one bin for every two cells."""
+    return max(1, len(keys).bit_length() - 1)
 
 
 def _farthest(sums: IntArray, totals: IntArray) -> IntArray:
