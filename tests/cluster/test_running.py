@@ -14,7 +14,7 @@ from dpsel.cluster.running import Crew
 from dpsel.cluster.tasks import TaskError, do_task
 from dpsel.core.errors import ClusterError
 from tests.cluster import work
-from tests.cluster.conftest import processes, send, wait_until
+from tests.cluster.conftest import Processes, processes, send, wait_until
 
 # A worker asks a dead one for data for as long as it may take to connect.
 QUICK = {
@@ -33,6 +33,15 @@ def cluster_at(address: str, workers: int = 1, **settings: Any) -> Iterator[Crew
     with dask.config.set(settings), connected(ClusterPlan(address, workers), notes.append) as found:
         yield found
     assert notes == []
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[Processes]:
+    """Start a cluster whose worker is there: on a busy machine that takes longer than `SHORT`."""
+    with processes(folder, 1) as own:
+        with cluster_at(own.address):
+            pass
+        yield own
 
 
 def test_every_task_is_done_once_whatever_the_order(local_cluster: Any) -> None:
@@ -120,7 +129,7 @@ def test_a_killed_scheduler_is_noticed_at_once(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_scheduler_that_hangs_is_given_up_in_time(tmp_path: Path) -> None:
     tasks = {str(number): number for number in range(100)}
-    with processes(tmp_path, 1) as own, cluster_at(own.address, **SHORT) as cluster:
+    with started(tmp_path) as own, cluster_at(own.address, **SHORT) as cluster:
         results = cluster.run(work.slowly, str(tmp_path), tasks)
         next(results)
         send(own.scheduler, "SIGSTOP")
@@ -131,7 +140,7 @@ def test_a_scheduler_that_hangs_is_given_up_in_time(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_cluster_without_workers_is_given_up_in_time(tmp_path: Path) -> None:
     tasks = {str(number): number for number in range(100)}
-    with processes(tmp_path, 1) as own, cluster_at(own.address, **SHORT) as cluster:
+    with started(tmp_path) as own, cluster_at(own.address, **SHORT) as cluster:
         results = cluster.run(work.slowly, str(tmp_path), tasks)
         next(results)
         own.workers[0].kill()

@@ -35,6 +35,8 @@ def run_and_stop(
         return [int(pid) for task, pid in begun if task not in found]
 
     where = ClusterPlan(own.address, workers)
+    with connected(where, note):
+        pass  # All workers are there: on a busy machine that takes longer than `SHORT`.
     with dask.config.set(SHORT), connected(where, note) as crew:
         for key, result in crew.run(work.slowly, str(folder), TASKS):
             found[key] = result
