@@ -31,6 +31,8 @@ def kind_of(kind: pa.DataType) -> Kind:
     """Return what a column of an Arrow type holds."""
     if pa.types.is_dictionary(kind):
         return kind_of(kind.value_type)
+    if isinstance(kind, pa.BaseExtensionType):
+        return kind_of(kind.storage_type)
     if any(test(kind) for test in _NUMBERS):
         return Kind.NUMBER
     if pa.types.is_temporal(kind):
@@ -51,7 +53,9 @@ def sound(column: Any) -> Any:
     A text that is no UTF-8 does no harm, and may come from one row: it is not refused.
     """
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-        if pa.types.is_dictionary(chunk.type):
+        if isinstance(chunk, pa.ExtensionArray):
+            sound(chunk.storage)
+        elif pa.types.is_dictionary(chunk.type):
             chunk.validate()
             sound(chunk.dictionary)
             # With other entries, as many, in place of those that may be no UTF-8.
@@ -81,7 +85,9 @@ def numbers(column: Any) -> FloatArray:
 def _raw_numbers(column: Any) -> NumberArray:
     """Return one numeric Arrow column as an array of its own type, or of floats."""
     kind = column.type
-    if pa.types.is_dictionary(kind):
+    if isinstance(kind, pa.BaseExtensionType):
+        column = column.cast(kind.storage_type)
+    elif pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
     if is_text(column.type):
         return text_numbers(column)

@@ -143,7 +143,9 @@ def _stored(chunk: Any) -> Any:
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the values, without categories."""
+    """Return the type of the values as they are stored, without categories."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain(kind.storage_type)
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 

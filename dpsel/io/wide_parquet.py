@@ -56,7 +56,7 @@ def open_wide_parquet(source: Source) -> "WideParquetTable | None":
         table = WideParquetTable(source, scan)
     except InputError:
         return None  # The other reader finds out what is wrong, or which names are repeated.
-    return None if table.has_decimals else table
+    return None if table.has_rare_types else table
 
 
 def _scan(path: Path, *, rows_too: bool = False) -> "WideScan | None":

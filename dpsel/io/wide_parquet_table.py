@@ -38,7 +38,7 @@ class WideParquetTable:
         self._width = max(1, _CELLS_AT_ONCE // max(1, scan.shape.rows))
         self._share = max(1, _CELLS_A_SHARE // max(1, scan.shape.rows))
         floats = scan.shape.floats
-        self._all_floats, self.has_decimals = floats is not None, False
+        self._all_floats, self.has_rare_types = floats is not None, False
         with reading(self.label, _KIND):
             if floats is not None:
                 self.columns = tuple(map(Column, floats, repeat(Kind.NUMBER)))
@@ -58,7 +58,11 @@ class WideParquetTable:
         # By class, which is enough here: to compare types of polars takes a microsecond each.
         classes: list[Any] = list(map(type, schema.dtypes()))
         kinds = {found: _kind_of(found) for found in set(classes)}
-        self.has_decimals = pl.Decimal in kinds
+        # Types of others, which this reader may not know by what they are stored as.
+        others = getattr(pl, "BaseExtension", ())
+        self.has_rare_types = any(
+            found is pl.Decimal or issubclass(found, others) for found in kinds
+        )
         return tuple(map(Column, schema.names(), map(kinds.__getitem__, classes)))
 
     def pieces(self, layout: Layout, rows: RowReader) -> Iterator[Piece]:
