@@ -401,7 +401,7 @@ def test_half_splits_separate_all_pairs(classes: int) -> None:
     assert not values[:, 0].any()
     signs = np.sign(values[:, 1:])
     assert (np.count_nonzero(signs > 0, axis=1) == classes // 2).all()
-    assert (np.abs(values.sum(axis=1)) <= classes).all()
+    assert (np.abs(values[:, 1:]) == UNIT).all()
     apart = (signs[:, :, np.newaxis] != signs[:, np.newaxis, :]).sum(axis=0)
     assert apart[~np.eye(classes, dtype=bool)].min() >= 1
 
