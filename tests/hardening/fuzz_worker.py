@@ -120,7 +120,8 @@ def _record_complaint(this: Case, out: str) -> str | None:
 
 def _names_are_cells(this: Case) -> bool:
     """Return whether the damage made names, which are public, out of cells."""
-    first = this.files[this.damaged].split(b"\n")[0]
+    # Blank lines above the names are skipped by the readers.
+    first = this.files[this.damaged].lstrip(b"\r\n").split(b"\n")[0]
     return this.damaged.endswith((".csv", ".tsv", ".txt")) and leaks(
         first.decode("utf-8", "replace")
     )

@@ -48,6 +48,7 @@ def test_damaged_files_are_refused_or_read_and_no_cell_is_shown() -> None:
         1096674,
         1125099,
         1143878,
+        1154985,
     ],
 )
 def test_what_the_long_run_found_is_mended(number: int) -> None:
