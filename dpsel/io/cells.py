@@ -18,6 +18,10 @@ from dpsel.io.words import TRUTH_WORDS, decoded
 _MANY_COLUMNS = 500
 # Stands for a separator where there is none; a text that holds it is read as a frame.
 _NO_SEPARATOR = b"\x01"
+# What truth words and cells with blanks at the end can end with, a line end included.
+_LAST_SIGNS = b"eE \r"
+
+_Found = tuple[IntArray, IntArray, pl.Series]
 
 
 class Cells(Protocol):
@@ -54,13 +58,24 @@ class _FrameCells:
     def numbers(self, positions: Sequence[int]) -> FloatArray:
         frame = self._read(positions, pl.Float64)
         matrix = np.asarray(frame.to_numpy(), dtype=np.float64, order="F")
-        if not any(frame.null_count().row(0)):
+        if not any(frame.null_count().row(0)) or not _needs_second_look(
+            self._text, self._separator
+        ):
             return matrix
-        return _second_look(self, matrix, positions, self._text, self._separator)
+        return _second_look(matrix, *self._missing(np.isnan(matrix), positions))
 
     def texts(self, positions: Sequence[int]) -> list[Any]:
         frame = self._read(positions, pl.String)
         return [frame[str(position)].to_arrow() for position in positions]
+
+    def _missing(self, missing: BoolArray, positions: Sequence[int]) -> _Found:
+        """Return rows, places and texts of the missing cells."""
+        rows, places = np.nonzero(missing)
+        used, column = np.unique(places, return_inverse=True)
+        frame = self._read([positions[place] for place in used.tolist()], pl.String)
+        # As one column: there may be very many, and each has to be gone through.
+        texts = pl.concat(frame.get_columns(), rechunk=True)
+        return rows, places, texts.gather(column * frame.height + rows)
 
     def _read(self, positions: Sequence[int], kind: Any) -> pl.DataFrame:
         """Read some columns as one type; a cell that does not fit is null."""
@@ -99,9 +114,11 @@ class _WideCells:
             glob=False,
         )
         matrix = column.to_series().to_numpy().reshape(self._ends.shape)[:, _as_slice(positions)]
-        if not column.to_series().null_count():
+        if not column.to_series().null_count() or not _needs_second_look(
+            self._text, self._separator.decode()
+        ):
             return matrix
-        return _second_look(self, matrix, positions, self._text, self._separator.decode())
+        return _second_look(matrix, *self._missing(np.isnan(matrix), positions))
 
     def texts(self, positions: Sequence[int]) -> list[Any]:
         return [self._texts(position) for position in positions]
@@ -110,14 +127,28 @@ class _WideCells:
         """Cut one column out of the text."""
         import pyarrow as pa
 
+        rows = np.arange(self._ends.shape[0])
+        return pa.array([cell or None for cell in self._cut(rows, position)], pa.large_string())
+
+    def _missing(self, missing: BoolArray, positions: Sequence[int]) -> _Found:
+        """Return rows, places and texts of those missing cells whose last sign is in question."""
+        rows, places = np.nonzero(missing)
+        ends = self._ends[rows, np.asarray(positions)[places]]
+        last = np.frombuffer(self._text, dtype=np.uint8)[ends - 1]
+        asked = np.isin(last, np.frombuffer(_LAST_SIGNS, dtype=np.uint8))
+        rows, places = rows[asked], places[asked]
+        texts = self._cut(rows, np.asarray(positions)[places])
+        return rows, places, pl.Series(texts, dtype=pl.String)
+
+    def _cut(self, rows: IntArray, columns: IntArray | int) -> list[str]:
+        """Cut cells out of the text."""
         flat = self._ends.ravel()
-        at = np.arange(self._ends.shape[0]) * self._ends.shape[1] + position
+        at = rows * self._ends.shape[1] + columns
         starts = np.where(at > 0, flat[at - 1] + 1, 0).tolist()
-        cells = [
+        return [
             decoded(self._text[start:end].removesuffix(b"\r"))
             for start, end in zip(starts, flat[at].tolist(), strict=True)
         ]
-        return pa.array([cell or None for cell in cells], pa.large_string())
 
 
 def _in_utf8(text: bytes) -> bytes:
@@ -125,29 +156,26 @@ def _in_utf8(text: bytes) -> bytes:
     return text if text.isascii() else decoded(text).encode()
 
 
-def _second_look(
-    cells: Cells, matrix: FloatArray, positions: Sequence[int], text: bytes, separator: str
-) -> FloatArray:
-    """Fill in cells that the fast reader calls null: truth words, and blanks at the end.
+def _needs_second_look(text: bytes, separator: str) -> bool:
+    """Return whether a text may hold cells that the fast reader wrongly calls null.
 
     Which cells these are is a matter of each cell alone; whether the block has any is only asked
     to save the time.
     """
-    if not (_has_blank_end(text, separator) or _has_truth_word(text)):
-        return matrix
+    return _has_blank_end(text, separator) or _has_truth_word(text)
+
+
+def _second_look(
+    matrix: FloatArray, rows: IntArray, places: IntArray, texts: pl.Series
+) -> FloatArray:
+    """Fill in cells that the fast reader calls null: truth words, and blanks at the end."""
     from dpsel.io.arrow_values import text_numbers
 
-    missing = np.isnan(matrix)
-    places = np.flatnonzero(missing.any(axis=0)).tolist()
-    columns = cells.texts([positions[place] for place in places]) if places else []
+    words = texts.str.strip_chars(" ").is_in(list(TRUTH_WORDS))
+    fit = (texts.str.ends_with(" ") | words).fill_null(False)
+    found = fit.to_numpy()
     matrix = matrix if matrix.flags.writeable else matrix.copy()
-    for place, column in zip(places, columns, strict=True):
-        eligible = pl.Series(pl.from_arrow(column), dtype=pl.String)
-        blank_or_word = (
-            eligible.str.ends_with(" ") | eligible.str.strip_chars(" ").is_in(list(TRUTH_WORDS))
-        ).fill_null(False)
-        rows = missing[:, place] & blank_or_word.to_numpy()
-        matrix[rows, place] = text_numbers(column)[rows]
+    matrix[rows[found], places[found]] = text_numbers(texts.filter(fit).to_arrow())
     return matrix
 
 
