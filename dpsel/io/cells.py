@@ -12,7 +12,7 @@ import numpy as np
 
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray
 from dpsel.io.frames import pl
-from dpsel.io.words import TRUTH_WORDS, decoded
+from dpsel.io.words import TRUTH_WORDS, decoded, in_utf8
 
 # From here on it is faster to read all cells as one long column than as so many short ones.
 _MANY_COLUMNS = 500
@@ -80,7 +80,7 @@ class _FrameCells:
     def _read(self, positions: Sequence[int], kind: Any) -> pl.DataFrame:
         """Read some columns as one type; a cell that does not fit is null."""
         wanted = list(map(str, positions))
-        text = self._text if kind == pl.Float64 else _in_utf8(self._text)
+        text = self._text if kind == pl.Float64 else in_utf8(self._text)
         # A header of our own fixes the number of columns, whatever the first row looks like.
         frame = pl.read_csv(
             self._separator.join(self._names).encode() + b"\n" + text,
@@ -149,11 +149,6 @@ class _WideCells:
             decoded(self._text[start:end].removesuffix(b"\r"))
             for start, end in zip(starts, flat[at].tolist(), strict=True)
         ]
-
-
-def _in_utf8(text: bytes) -> bytes:
-    """Return a text with signs for the bytes that are no UTF-8."""
-    return text if text.isascii() else decoded(text).encode()
 
 
 def _needs_second_look(text: bytes, separator: str) -> bool:

@@ -134,6 +134,8 @@ def text_rows(stream: ByteStream, separator: str, label: str, target: str) -> Fe
         if target in names:
             line = cells_of(_line(block, names.index(target)), separator, width)
             rows.marks = [cell[0].as_py() for cell in line.texts(range(1, width))]
+    if text.has_long_rows:
+        raise InputError(f"{label}: a row is far longer than the first line; this is no table")
     return rows
 
 

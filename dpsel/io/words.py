@@ -1,6 +1,5 @@
 """Single cells of text: words for true and false, for nothing, numbers, and odd bytes."""
 
-import codecs
 import re
 
 TRUTH_WORDS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
@@ -16,19 +15,24 @@ _LONGEST_EXPONENT = 18
 # More digits than any type of whole numbers has.
 _MOST_DIGITS = 80
 
-_KEPT_APART = "dpsel.kept_apart"
-# 256 signs, one for each byte; none of them can be a separator.
-_FIRST_SIGN = 0x2800
+# What Python makes of bytes that are no UTF-8, and what we do: each gets a mark and a sign of its
+# own, and none of these can be a separator.
+_MARK = "\ufffd".encode()
+_ESCAPED = {b"\xed\xb2": _MARK + b"\xe2\xa2", b"\xed\xb3": _MARK + b"\xe2\xa3"}
 
 
-def _signs_for_bytes(error: UnicodeError) -> tuple[str, int]:
-    """Return a sign for every byte that is no UTF-8."""
-    assert isinstance(error, UnicodeDecodeError)
-    wrong = error.object[error.start : error.end]
-    return "\ufffd" + "".join(chr(_FIRST_SIGN + byte) for byte in wrong), error.end
+def in_utf8(text: bytes) -> bytes:
+    """Return a text in UTF-8. Bytes that are none get signs of their own.
 
-
-codecs.register_error(_KEPT_APART, _signs_for_bytes)
+    So two persons stay two, whose names in another encoding differ in such a byte only. It takes no
+    step in Python for a byte: a cell may hold very many.
+    """
+    if text.isascii():
+        return text
+    text = text.decode("utf-8", "surrogateescape").encode("utf-8", "surrogatepass")
+    for escaped, sign in _ESCAPED.items():
+        text = text.replace(escaped, sign)
+    return text
 
 
 def exact_number(text: str) -> str | None:
@@ -64,8 +68,5 @@ def _whole(exponent: str) -> int:
 
 
 def decoded(cell: bytes) -> str:
-    """Return bytes as text. Those that are no UTF-8 get signs of their own.
-
-    So two persons stay two, whose names in another encoding differ in such a byte only.
-    """
-    return cell.decode("utf-8", _KEPT_APART)
+    """Return bytes as text, with signs for those that are no UTF-8."""
+    return in_utf8(cell).decode()

@@ -1,5 +1,6 @@
 """What a cell of a CSV means, alone and in whatever company."""
 
+import itertools
 import math
 from pathlib import Path
 
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 
 from dpsel.core.errors import InputError
 from dpsel.io import cells as cells_module
+from dpsel.io import rows_of_text
 from dpsel.io.cells import cells_of
 from dpsel.io.delimited_table import DelimitedTable
+from dpsel.io.rows_of_text import rows_end
 from dpsel.io.sources import Source
 from tests.tables import plan_for, scored, scored_table
 
@@ -134,13 +137,98 @@ def test_lines_without_anything_before_the_header_are_passed_over(tmp_path: Path
 def test_an_open_quote_is_refused_without_reading_on_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpsel.io.rows_of_text._LONGEST_QUOTE", 1000)
+    monkeypatch.setattr("dpsel.io.rows_of_text.BLOCK_BYTES", 1000)
+    for start in ('"1', '5"'):
+        path = tmp_path / "t.csv"
+        path.write_text(f"x,y\n{start},1\n" + "1,1\n" * 100_000)
+        table = DelimitedTable(Source(path), ",", 500)
+        with pytest.raises(InputError, match="a quote is not closed"):
+            scored_table(table, plan_for())
+        assert len(table._text._rest) < 3000
+
+
+LONG_CELLS = {
+    "digits": b"1" * 2000,
+    "quoted": b'"' + b"a" * 2000 + b'"',
+    "line breaks": b'"' + b"\n1,1,1" * 400 + b'"',
+    "doubled quotes": b'"' + b'""' * 1000 + b'"',
+    "more cells": b"1," * 1000 + b"1",
+    "quoted cells": b'"1",' * 500 + b'""',
+}
+
+
+@pytest.mark.parametrize("block_bytes", [7, 64, 999, 1000])
+@pytest.mark.parametrize("kind", list(LONG_CELLS))
+def test_a_row_that_is_too_long_is_one_of_missing_values(
+    kind: str, block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever comes before it: whether it is too long is a matter of that row alone."""
+    monkeypatch.setattr("dpsel.io.rows_of_text.BLOCK_BYTES", 1000)
+    row = b"1,1," + LONG_CELLS[kind] + b",1"
+    for before, end in itertools.product((0, 1, 13, 40), (b"\n", b"\r\n", b"")):
+        path = tmp_path / "t.csv"
+        after = b"1,1,1,1\n" * (20 if end else 0)
+        path.write_bytes(b"x,z,note,y\n" + b"1,0,1,1\n" * before + row + end + after)
+        table = DelimitedTable(Source(path), ",", block_bytes)
+        found = scored_table(table, plan_for(features=("x", "z")))
+        rows = 20 if end else 0
+        assert found.values.tolist() == [(before + rows) * 2**32, rows * 2**32]
+        assert len(table._text._rest) <= 2000
+
+
+@pytest.mark.parametrize("length", [996, 997, 998, 1200])
+def test_the_longest_row_is_as_long_wherever_it_is(
+    length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpsel.io.rows_of_text.BLOCK_BYTES", 1000)
     path = tmp_path / "t.csv"
-    path.write_text('x,y\n"1,1\n' + "1,1\n" * 100_000)
+    for before, block_bytes in itertools.product(range(0, 50, 7), (1, 10, 333, 1000)):
+        path.write_bytes(b"x,y\n" + b"0,0\n" * before + b"1," + b"0" * (length - 3) + b"1\n")
+        table = DelimitedTable(Source(path), ",", block_bytes)
+        found = scored_table(table, plan_for(features=("x",), lower=-1.0, upper=1.0))
+        assert found.values.tolist() == [2**32 if length < 1000 else 0]
+
+
+def test_a_row_may_be_many_times_as_long_as_the_first_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpsel.io.rows_of_text.BLOCK_BYTES", 1000)
+    names = [f"x{place}" for place in range(400)]
+    path = tmp_path / "t.csv"
+    row = ",".join(["1.000000000000000000000"] * 401)
+    path.write_text(f"{','.join(names)},y\n{row}\n")
+    assert len(row) > 5000
     table = DelimitedTable(Source(path), ",", 500)
-    with pytest.raises(InputError, match="a quote is not closed"):
-        scored_table(table, plan_for())
-    assert len(table._text._rest) < 3000
+    assert scored_table(table, plan_for()).values.tolist() == [2**32] * 400
+
+
+@pytest.mark.parametrize("length", range(7))
+def test_the_end_of_a_long_row_is_where_that_of_a_short_one_is(length: int) -> None:
+    """All texts of some signs, cut in two anywhere, against the check of whole rows."""
+    quoted_cell = rows_of_text._quoted_cell(",")
+    for signs in itertools.product(b'",\r\na', repeat=length):
+        text = bytes(signs)
+        found = {long_row(text[:cut], text[cut:]) for cut in range(length + 1)}
+        (end,) = found
+        if end is not None:
+            assert b'"' not in quoted_cell.sub(b"", text[:end])
+            assert rows_end(text, 1) in (0, end)
+        else:
+            whole = rows_end(text, 1) or length
+            assert b'"' in quoted_cell.sub(b"", text[:whole])
+
+
+def long_row(*blocks: bytes) -> int | None:
+    """Return where a row ends in a text, its length if it does not, None for a wrong quote."""
+    row, before = rows_of_text._LongRow(","), 0
+    for block in blocks:
+        end = row.end_in(block)
+        if row.place is rows_of_text._Place.STRAY:
+            return None
+        if end:
+            return before + end
+        before += len(block)
+    return None if row.place is rows_of_text._Place.QUOTED else before
 
 
 def test_bytes_that_are_no_utf_8_are_missing_values(tmp_path: Path) -> None:
