@@ -93,6 +93,7 @@ def make_evaluate_plan(
             tuple(exclude),
             labels=encode_target or positive is not None,
             declared=public.declared(target) if given else frozenset(),
+            bounded=given,
         ),
         positive=positive,
         encode=encode_target,

@@ -134,6 +134,7 @@ def make_plan(
             labels=positive is not None,
             person=person,
             declared=public.declared(target) if given else frozenset(),
+            bounded=given,
         ),
         coding=TargetCoding(positive),
         bounds=public,

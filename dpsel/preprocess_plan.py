@@ -96,6 +96,7 @@ def make_preprocess_plan(
             labels=encode or positive is not None,
             person=person,
             declared=frozenset() if public is None else public.declared(target),
+            bounded=public is not None,
         ),
         positive=positive,
         encode=encode,

@@ -69,12 +69,12 @@ class Layout:
     labels: bool
     """Whether the target's cells are labels, not numbers."""
     person: int | None
-    declared: frozenset[int]
-    """Columns that the user declared to be numbers: nothing in them can stop a run."""
     whole_rows: bool = False
     """Whether each piece must hold all features of its rows."""
     all_features: tuple[int, ...] = ()
     """All features of the table, if `features` are only some of them."""
+    typed: bool = False
+    """Whether the user said which columns are numbers: no cell then decides that."""
 
     def some(self, first: int, last: int) -> "Layout":
         """Return the layout with the features from `first` to before `last` only."""
@@ -105,7 +105,6 @@ class Layout:
             features=tuple(map(move, self.features)),
             target=move(self.target),
             person=None if self.person is None else move(self.person),
-            declared=frozenset(map(move, self.declared.intersection(self.read))),
             all_features=tuple(map(move, self.all_features)),
         )
 
@@ -120,6 +119,8 @@ class Wanted:
     labels: bool = False
     person: str | None = None
     declared: frozenset[str] = frozenset()
+    bounded: bool = False
+    """Whether there are bounds: what has bounds is numbers."""
 
 
 def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Layout:
@@ -163,7 +164,7 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
         target=target,
         labels=wanted.labels,
         person=person,
-        declared=_places(names, declared),
+        typed=wanted.bounded or bool(wanted.features),
     )
 
 
@@ -339,13 +340,6 @@ def _matching(
             raise UsageError(f"{option}: {label} has no column '{pattern}'{_hint(pattern, names)}")
         found |= matches
     return found
-
-
-def _places(names: Sequence[str], declared: Collection[str]) -> frozenset[int]:
-    """Return where the columns are that were declared."""
-    if not declared:
-        return frozenset()
-    return frozenset(place for place, name in enumerate(names) if name in declared)
 
 
 def _split_lists(patterns: Sequence[str], names: Collection[str]) -> list[str]:

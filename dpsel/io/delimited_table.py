@@ -1,7 +1,7 @@
 """CSV and TSV tables, read block by block.
 
-They do not say which columns are numbers. That is public, like the columns' names, so it is either
-declared by the user or read off the first rows.
+They do not say which columns are numbers. The user does, with features or bounds, and then no cell
+decides anything. Otherwise the first rows are looked at, as a convenience: see `_refuse_words`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -130,11 +130,17 @@ class DelimitedTable:
         return counts
 
     def _refuse_words(self, text: bytes, layout: Layout) -> None:
-        """Refuse columns that were not declared and hold words, not numbers, in the first rows."""
+        """Refuse columns that hold words in the first rows, unless the user says what is numbers.
+
+        Privacy:
+            Guarantee: none; rows decide whether this is an error, and one more or less can. It
+                is for the data's holder, and nothing is released.
+            Tested by: tests/io/test_delimited.py
+        """
+        if layout.typed:
+            return
         features = layout.all_features or layout.features
-        read = features if layout.labels else (*features, layout.target)
-        doubtful = [position for position in read if position not in layout.declared]
-        wordy = _wordy(self._cells(text), doubtful)
+        wordy = _wordy(self._cells(text), features if layout.labels else (*features, layout.target))
         if layout.target in wordy:
             target = Column(self.columns[layout.target].name, Kind.TEXT)
             refuse_target(target, self.label, labels=False)
@@ -156,10 +162,7 @@ def _block(cells: Cells, layout: Layout, rows: RowReader) -> Block:
 
 
 def _wordy(cells: Cells, positions: Sequence[int]) -> list[int]:
-    """Return the columns with words in two rows or more, and a number in none.
-
-    A single row never decides: it may hold anything.
-    """
+    """Return the columns with words in two rows or more, and a number in none."""
     if not positions:
         return []
     no_number = np.asarray(np.isnan(cells.numbers(positions)).all(axis=0))

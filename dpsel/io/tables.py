@@ -246,7 +246,7 @@ class _ManyTables:
 
     def persons(self, position: int) -> Iterator[Any]:
         """Yield one column of all rows of all files, in order."""
-        layout = Layout((), (), position, labels=True, person=position, declared=frozenset())
+        layout = Layout((), (), position, labels=True, person=position)
         for source in self._sources:
             with closing(self._opener(source)) as table:
                 here = same_layout(layout, self.columns, self.label, table.columns, table.label)

@@ -3,6 +3,7 @@
 import itertools
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -298,14 +299,44 @@ def test_one_row_of_words_stops_nothing_whatever_else_there_is(tmp_path: Path) -
         assert len(scored(write(tmp_path, *lines)).values) == 2
 
 
-def test_words_in_a_declared_column_stop_nothing(tmp_path: Path) -> None:
-    path = write(tmp_path, "ward,x,y", "north,1,ill", "south,1,well")
-    bounds = {
-        "default": {"lower": 0, "upper": 1},
-        "target": {"lower": 0, "upper": 1},
-        "columns": {"ward": {"lower": 0, "upper": 1}},
-    }
-    assert scored(path, bounds=bounds).values.tolist() == [0, 0]
+UNIT = {"lower": 0, "upper": 1}
+TYPED: list[dict[str, Any]] = [
+    {"features": ("ward", "x")},
+    {"features": ("*",)},
+    {"bounds": {"default": UNIT, "target": UNIT, "columns": {"ward": UNIT}}},
+    {"bounds": {"default": UNIT}},
+    {"lower": 0.0, "upper": 1.0},
+]
+WORDS = ("north,abc,ill", "south,def,well")
+
+
+@pytest.mark.parametrize("options", TYPED)
+@pytest.mark.parametrize("rows", [WORDS, WORDS[:1], (*WORDS, "1,1,1"), ("1,1,1",) * 99 + WORDS])
+def test_no_cell_decides_where_the_user_says_what_is_numbers(
+    rows: tuple[str, ...], options: dict[str, Any], tmp_path: Path
+) -> None:
+    numbers = [row for row in rows if row == "1,1,1"]
+    found = scored(write(tmp_path, "ward,x,y", *rows), **options).values.tolist()
+    assert found == scored(write(tmp_path, "ward,x,y", *numbers), **options).values.tolist()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # A second row of words, the only number gone, and a number that is no longer in the window.
+        (["a,1,1"], ["a,1,1", "b,0,0"]),
+        (["a,1,1", "b,0,0", "5,1,1"], ["a,1,1", "b,0,0"]),
+        (["a,1,1", "b,0,0", *[",1,1"] * 97, "5,1,1"], ["a,1,1", "b,0,0", *[",1,1"] * 98, "5,1,1"]),
+    ],
+)
+def test_without_a_word_of_the_user_one_row_may_decide_as_the_documents_say(
+    before: list[str], after: list[str], tmp_path: Path
+) -> None:
+    assert abs(len(before) - len(after)) == 1
+    assert len(scored(write(tmp_path, "ward,x,y", *before)).values) == 2
+    with pytest.raises(InputError) as raised:
+        scored(write(tmp_path, "ward,x,y", *after))
+    assert str(raised.value).startswith(TEXT_COLUMN)
 
 
 def test_a_header_without_rows_has_scores(tmp_path: Path) -> None:
