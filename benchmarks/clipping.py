@@ -13,12 +13,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from dpsel import top_k
 from dpsel.core.arrays import FloatArray
 from dpsel.core.bounds import ONE
-from dpsel.core.choices import Center, Scale
-from dpsel.core.scaling import data_scaling
-from dpsel.core.statistics import exact_statistics
+from dpsel.core.release import top_k
+from dpsel.preprocessing.scaling import Center, Scale, data_scaling
+from dpsel.preprocessing.statistics import exact_statistics
 
 K, DRAWS = 5, 100
 EPSILONS = (1.0, 2.0, 5.0, 10.0, 20.0)

@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-import dpsel.sweep as sweep
-from dpsel.core.evaluation.data import EvaluationData
-from dpsel.io.journal import Journal
-from dpsel.reproduce.experiments import Setting, label_tables
-from dpsel.reproduce.plans import paper_plan
+import dpsel.evaluation.sweep as sweep
+from dpsel.evaluation.data import EvaluationData
+from dpsel.evaluation.journal import Journal
+from dpsel.paper.experiments import Setting, label_tables, paper_plan
 
 
 class Silent:

@@ -18,8 +18,9 @@ import numpy as np
 from processes import CORES
 from tables import write_parquet
 
-from dpsel import select, top_k
 from dpsel.cli.app import run
+from dpsel.core.release import top_k
+from dpsel.selection.api import select
 
 Times = dict[int, float]
 FITTED = 3

@@ -17,9 +17,9 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from dpsel.core.arrays import FloatArray
-from dpsel.core.blocks import Block
+from dpsel.core.batch import Batch
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds
-from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.kendall import KendallScore
 
@@ -53,7 +53,7 @@ def kendall_scores(X: FloatArray, y: FloatArray) -> Scores:
     bounds = Bounds.of([UNIT_INTERVAL] * X.shape[1], UNIT_INTERVAL)
     score = KendallScore(bounds, Neighbors.ADD_REMOVE, Unit())
     score.use_threads(len(os.sched_getaffinity(0)))
-    score.add(score.part(Block(0, X, y)))
+    score.add(score.part(Batch(0, X, y)))
     return score.scores()
 
 

@@ -15,8 +15,8 @@ from collections.abc import Callable
 import numpy as np
 import opendp.prelude as dp
 
-from dpsel import top_k
 from dpsel.core.mechanisms.registry import MECHANISMS
+from dpsel.core.release import top_k
 
 REPEATS = 5
 

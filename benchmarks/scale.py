@@ -29,7 +29,7 @@ from typing import Any
 from processes import CORES
 from tables import write_parquet
 
-from dpsel.io.splits import MOST_SPLITS, TARGET_BYTES
+from dpsel.cluster.shards import MOST_SPLITS, TARGET_BYTES
 
 RUNS = 3
 ROWS, COLUMNS, FILES = 1_000_000, 101, 8
@@ -50,7 +50,7 @@ def apart(work: Callable[..., Any], *arguments: Any) -> Any:
 
 def selecting(folder: str, threads: int, cluster: str | None = None) -> float:
     """Return the median time of `select` on all files of a folder."""
-    from dpsel import select
+    from dpsel.selection.api import select
 
     def work() -> object:
         return select(folder, target="y", k=5, epsilon=1.0, threads=threads, cluster=cluster)
@@ -72,11 +72,11 @@ def on_cluster(folder: str, workers: int) -> float:
 def caller(features: int) -> dict[str, float]:
     """Return what the caller does with so many features, in seconds, and its memory."""
     from dpsel.core.bounds import UNIT_INTERVAL, Bounds
-    from dpsel.core.privacy import Guarantee, Neighbors, Scope, Unit
+    from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit
     from dpsel.core.randomness import make_randomness
-    from dpsel.core.scores.dot import DotScore
-    from dpsel.core.selection import select_from_scores
-    from dpsel.io.columns import Column, Kind, Wanted, choose_columns
+    from dpsel.core.release import release
+    from dpsel.core.scores.sums import DotScore
+    from dpsel.tables.columns import Column, Kind, Wanted, choose_columns
 
     columns = tuple(Column(f"x{i}", Kind.NUMBER) for i in range(features))
     columns = (*columns, Column("y", Kind.NUMBER))
@@ -92,7 +92,7 @@ def caller(features: int) -> dict[str, float]:
     scores = score.scores()
     guarantee = Guarantee(1.0, Neighbors.ADD_REMOVE, Scope(True, "public bounds"))
     found["draw"] = timed(
-        lambda: select_from_scores(
+        lambda: release(
             scores,
             layout.names,
             k=5,
@@ -110,7 +110,7 @@ def caller(features: int) -> dict[str, float]:
 
 def footer(path: str) -> float:
     """Return how long the caller takes to know the row groups of one more file."""
-    from dpsel.io.splits import split_files, table_files
+    from dpsel.cluster.shards import split_files, table_files
 
     split_files(table_files(path))
     return statistics.median(timed(lambda: split_files(table_files(path))) for _ in range(5))
@@ -162,8 +162,8 @@ def shares(folder: str) -> float:
     """Return what one share takes, if it has nothing to read: each file is one."""
     from distributed import LocalCluster
 
-    from dpsel import select
-    from dpsel.io import splits
+    from dpsel.cluster import shards as splits
+    from dpsel.selection.api import select
 
     splits.TARGET_BYTES = 1
     with LocalCluster(

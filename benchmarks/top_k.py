@@ -13,12 +13,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpsel import top_k
-from dpsel.core.mechanisms.lazy import lazy_classes
-from dpsel.core.mechanisms.losses import LipschitzLosses
-from dpsel.core.mechanisms.members import uniform_members
+from dpsel.core.mechanisms.classes import LipschitzLosses, uniform_members
 from dpsel.core.mechanisms.ranking import Ranking
+from dpsel.core.mechanisms.samplers import lazy_classes
 from dpsel.core.randomness import make_randomness
+from dpsel.core.release import top_k
 
 PROFILES = {
     "normal": lambda rng, d: np.abs(rng.standard_normal(d)) * 100,

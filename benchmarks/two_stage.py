@@ -20,9 +20,9 @@ import polars as pl
 from sklearn.linear_model import Lasso
 
 from dpsel.core.arrays import FloatArray, IntArray
-from dpsel.core.lasso import PENALTY, lasso_coefficients
 from dpsel.core.randomness import make_randomness
-from dpsel.core.twostage import block_votes, random_partition
+from dpsel.core.votes import block_votes, random_partition
+from dpsel.selection.lasso import PENALTY, lasso_coefficients
 
 K = 5
 

@@ -12,10 +12,10 @@ import math
 
 import numpy as np
 
-from dpsel import top_k
 from dpsel.core.arrays import FloatArray
-from dpsel.core.mechanisms.losses import log_subsets
+from dpsel.core.mechanisms.classes import log_subsets
 from dpsel.core.mechanisms.registry import MECHANISMS
+from dpsel.core.release import top_k
 
 D, DRAWS = 2000, 200
 

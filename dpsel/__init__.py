@@ -7,16 +7,15 @@ __version__ = "0.1.0"
 __all__ = ["DpselError", "Selection", "__version__", "select", "top_k"]
 
 if TYPE_CHECKING:
-    from dpsel.api import select
-    from dpsel.core.errors import DpselError
-    from dpsel.core.selection import Selection
-    from dpsel.core.topk import top_k
+    from dpsel.core.release import Selection, top_k
+    from dpsel.errors import DpselError
+    from dpsel.selection.api import select
 
 _HOMES = {
-    "DpselError": "dpsel.core.errors",
-    "Selection": "dpsel.core.selection",
-    "select": "dpsel.api",
-    "top_k": "dpsel.core.topk",
+    "DpselError": "dpsel.errors",
+    "Selection": "dpsel.core.release",
+    "select": "dpsel.selection.api",
+    "top_k": "dpsel.core.release",
 }
 
 

@@ -19,8 +19,7 @@ def main() -> None:
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     try:
         from dpsel.cli.app import INTERRUPTED, run
-        from dpsel.io.interrupts import ignore_interrupts
-        from dpsel.io.streams import abandon_stdout, mute_libraries
+        from dpsel.system.process import abandon_stdout, ignore_interrupts, mute_libraries
 
         if "--debug" not in sys.argv:
             mute_libraries()

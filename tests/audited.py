@@ -5,18 +5,20 @@ from typing import Any
 
 import pytest
 
-from dpsel.audit.command import audit_command
+from dpsel.audit.certificate import Certificate, Verdict
+from dpsel.audit.command import FilePair, audit_command, file_pairs
 from dpsel.audit.mechanism import audit_mechanism
-from dpsel.audit.plan import CommandPlan, MechanismPlan, make_audit_plan
+from dpsel.audit.request import (
+    CommandRequest,
+    MechanismRequest,
+    MechanismTarget,
+    make_audit_request,
+)
+from dpsel.audit.score import ScoreMoves, largest_move
 from dpsel.cli.app import run
-from dpsel.core.audit.certificate import Certificate
-from dpsel.core.audit.file_pairs import FilePair, file_pairs
-from dpsel.core.audit.moves import ScoreMoves, largest_move
-from dpsel.core.audit.targets import MechanismTarget
-from dpsel.core.audit.verdict import Verdict
-from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.registry import ScoreKind
-from tests.tables import Silent
+from tests.sample_tables import Silent
 
 CONFIDENCE = 1 - 1e-7
 """A right mechanism fails for one seed in ten million."""
@@ -24,12 +26,12 @@ CONFIDENCE = 1 - 1e-7
 
 def mechanism_plan(
     name: str, samples: int, *, seed: int | None = 1, worst_case: bool = False, **given: Any
-) -> MechanismPlan:
+) -> MechanismRequest:
     asked = {"mechanism": name, "samples": str(samples), "confidence": CONFIDENCE, "threads": 1}
-    plan = make_audit_plan(
+    plan = make_audit_request(
         command=False, worst_case=worst_case, seed=seed, given={**asked, **given}
     )
-    assert isinstance(plan, MechanismPlan)
+    assert isinstance(plan, MechanismRequest)
     return plan
 
 
@@ -46,16 +48,16 @@ def audited(
 def audited_command(samples: int, *, seed: int | None = 1, **given: Any) -> Certificate:
     """Audit the whole command."""
     asked = {"samples": str(samples), "confidence": CONFIDENCE, "threads": 1}
-    plan = make_audit_plan(command=True, worst_case=False, seed=seed, given={**asked, **given})
-    assert isinstance(plan, CommandPlan)
+    plan = make_audit_request(command=True, worst_case=False, seed=seed, given={**asked, **given})
+    assert isinstance(plan, CommandRequest)
     return audit_command(plan, Silent(), run)
 
 
 def only(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the command on one of the pairs of tables only, which saves time."""
     if name != "searched":
-        monkeypatch.setattr("dpsel.core.audit.file_pairs._STARTS", 1)
-        monkeypatch.setattr("dpsel.core.audit.file_pairs._STEPS", 0)
+        monkeypatch.setattr("dpsel.audit.command._STARTS", 1)
+        monkeypatch.setattr("dpsel.audit.command._STEPS", 0)
 
     def chosen(*arguments: Any, **options: Any) -> list[FilePair]:
         return [pair for pair in file_pairs(*arguments, **options) if pair.name == name]

@@ -16,26 +16,25 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import dpsel.baseline
+import dpsel.budget.account
+import dpsel.budget.ledger
 import dpsel.cli.app
 import dpsel.cli.select
-import dpsel.io.delimited_table
-import dpsel.io.interrupts
-import dpsel.io.ledger
-import dpsel.io.output
-import dpsel.run
-import dpsel.spending
+import dpsel.selection.baseline
+import dpsel.selection.run
+import dpsel.system.output
+import dpsel.system.process
+import dpsel.tables.delimited
+from dpsel.budget import database as ledger_database
+from dpsel.budget.ledger import LedgerFile, refuse_overrun
 from dpsel.cli.releasing import release
 from dpsel.core.randomness import SystemRandomness
-from dpsel.io import ledger_database
-from dpsel.io.ledger import LedgerFile
-from dpsel.io.ledger_records import refuse_overrun
-from dpsel.io.output import Output
+from dpsel.system.output import Output
 
 with suppress(ImportError):
     import pydantic  # noqa: F401  (polars imports it when it is first used)
 
-PACKAGE = str(Path(dpsel.run.__file__).parent)
+PACKAGE = str(Path(dpsel.selection.run.__file__).parent)
 WATCHED = ("spending.py", "run.py", "ledger", "output.py", "releasing.py", "selection.py")
 
 
@@ -90,7 +89,7 @@ POINTS: dict[str, Callable[[], None]] = {
     "after the charge": lambda: after(LedgerFile, "charge"),
     "at the first draw": lambda: before(SystemRandomness, "words"),
     "after the first draw": lambda: after(SystemRandomness, "words"),
-    "after all draws": lambda: after(dpsel.run, "select_from_scores"),
+    "after all draws": lambda: after(dpsel.selection.run, "select_from_scores"),
     "before the store": lambda: before(LedgerFile, "store"),
     "in the store": at_statement("BEGIN IMMEDIATE", "UPDATE", "COMMIT"),
     "after the store": lambda: after(LedgerFile, "store"),
@@ -101,14 +100,14 @@ POINTS: dict[str, Callable[[], None]] = {
 
 def charge_after_the_draw() -> None:
     """A mutant: the charge waits until the selection was drawn."""
-    right = dpsel.run.run_select
+    right = dpsel.selection.run.run_select
 
     def wrong(table: Any, plan: Any, reporter: Any, charge: Any, cluster: Any = None) -> Any:
-        selection = right(table, plan, reporter, dpsel.run.charge_nothing, cluster)
+        selection = right(table, plan, reporter, dpsel.budget.account.charge_nothing, cluster)
         charge()
         return selection
 
-    dpsel.run.run_select = wrong
+    dpsel.selection.run.run_select = wrong
 
 
 def store_after_the_output() -> None:
@@ -135,7 +134,7 @@ def charge_without_a_lock() -> None:
         time.sleep(0.2)
 
     ledger_database._patiently = wrong
-    setattr(dpsel.io.ledger, "refuse_overrun", slow)  # noqa: B010
+    setattr(dpsel.budget.ledger, "refuse_overrun", slow)  # noqa: B010
 
 
 MUTANTS: dict[str, Callable[[], None]] = {

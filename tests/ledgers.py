@@ -6,10 +6,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from dpsel.core.budget import Budget, limit_of
-from dpsel.core.privacy import Neighbors
-from dpsel.io.ledger import LedgerFile
-from dpsel.io.ledger_records import Asked, Terms
+from dpsel.budget.amounts import Amount, limit_of
+from dpsel.budget.ledger import Asked, LedgerFile, Terms
+from dpsel.core.guarantee import Neighbors
 
 ROWS = Terms(Neighbors.ADD_REMOVE)
 
@@ -30,7 +29,7 @@ def asked(
     run_id: str | None = None,
     **parameters: Any,
 ) -> Asked:
-    cost = Budget(Decimal(epsilon), Decimal(delta))
+    cost = Amount(Decimal(epsilon), Decimal(delta))
     return Asked(cost, terms, 1, "select", {"k": 5, **parameters}, run_id)
 
 
@@ -42,7 +41,7 @@ def rows(place: Path, query: str = "SELECT epsilon, release FROM charges") -> li
 
 def tamper(place: Path, *statements: str) -> None:
     """Change a ledger file behind its back: without its triggers, which are then put back."""
-    from dpsel.io.ledger_schema import SCHEMA
+    from dpsel.budget.schema import SCHEMA
 
     triggers = [text for text in SCHEMA if text.startswith("CREATE TRIGGER")]
     with closing(sqlite3.connect(place)) as connection:

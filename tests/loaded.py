@@ -8,8 +8,8 @@ Prints a line of JSON: for each of a few tasks, whether its process has scikit-l
 import json
 import sys
 
-from dpsel.io.journal import Journal
-from dpsel.workers import run_tasks
+from dpsel.evaluation.journal import Journal
+from dpsel.system.workers import run_tasks
 
 _TASKS = {str(number): number for number in range(4)}
 

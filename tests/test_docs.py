@@ -62,10 +62,10 @@ def test_the_documents_show_commands() -> None:
 
 
 def test_the_sample_s_answer_is_as_certain_as_the_documents_assume() -> None:
-    from dpsel.core.audit.exact_law import right_size
-    from dpsel.core.mechanisms.losses import LipschitzLosses
+    from dpsel.audit.laws import right_size
+    from dpsel.core.mechanisms.classes import LipschitzLosses
     from dpsel.core.mechanisms.ranking import Ranking
-    from tests.tables import scored
+    from tests.sample_tables import scored
 
     for name, bounds in (("raw", "bounds.toml"), ("bounded", None)):
         table = ROOT / "sample_data" / f"synthetic_{name}.csv"
@@ -99,7 +99,7 @@ def test_python_examples_print_what_the_documents_show(monkeypatch: pytest.Monke
 
 
 def test_every_command_is_in_the_readme() -> None:
-    from dpsel.cli.commands import COMMANDS
+    from dpsel.cli.app import COMMANDS
 
     for name in COMMANDS:
         assert f"| `dpsel {name}` |" in README

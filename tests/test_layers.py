@@ -8,25 +8,23 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "dpsel"
 MIDDLE = {
-    "dpsel.all_rows",
-    "dpsel.api",
+    "dpsel.tables.spill",
+    "dpsel.selection.api",
     "dpsel.audit",
-    "dpsel.baseline",
+    "dpsel.selection.baseline",
     "dpsel.cluster",
-    "dpsel.evaluate_plan",
-    "dpsel.evaluating",
-    "dpsel.labels",
-    "dpsel.orders",
-    "dpsel.plan",
-    "dpsel.preprocess_plan",
-    "dpsel.preprocessing",
-    "dpsel.reproduce",
-    "dpsel.run",
-    "dpsel.shares",
-    "dpsel.spending",
-    "dpsel.sweep",
-    "dpsel.sweep_plan",
-    "dpsel.workers",
+    "dpsel.evaluation.request",
+    "dpsel.evaluation.data",
+    "dpsel.tables.labels",
+    "dpsel.selection.request",
+    "dpsel.preprocessing.request",
+    "dpsel.preprocessing.run",
+    "dpsel.paper",
+    "dpsel.selection.run",
+    "dpsel.cluster.shards",
+    "dpsel.budget.account",
+    "dpsel.evaluation.sweep",
+    "dpsel.system.workers",
 }
 ALLOWED_INSIDE = {
     "core": {"core"},
@@ -42,11 +40,11 @@ ALLOWED_OUTSIDE = {
 }
 # What one file may import besides, inside the function that needs it.
 EXTRAS = {
-    "dpsel.cluster.door": {"dask", "dask_jobqueue", "distributed"},
+    "dpsel.cluster.dask": {"dask", "dask_jobqueue", "distributed"},
     "dpsel.cluster.slurm": {"dask_jobqueue"},
-    "dpsel.core.blas": {"threadpoolctl"},
-    "dpsel.core.lasso": {"sklearn", "threadpoolctl"},
-    "dpsel.io.figures.style": {"matplotlib"},
+    "dpsel.system.workers": {"threadpoolctl"},
+    "dpsel.selection.lasso": {"sklearn", "threadpoolctl"},
+    "dpsel.evaluation.figures.style": {"matplotlib"},
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
 
@@ -96,9 +94,9 @@ def test_imports_point_downwards(path: Path) -> None:
 
 
 def test_an_import_upwards_is_noticed() -> None:
-    assert violations("dpsel.core.topk", {"dpsel.io.tables"}) == ["dpsel.io.tables"]
-    assert violations("dpsel.io.tables", {"dpsel.run.run_select"}) == ["dpsel.run.run_select"]
-    assert violations("dpsel.core.topk", {"polars"}) == ["polars"]
+    assert violations("dpsel.core.release", {"dpsel.tables.opening"}) == ["dpsel.tables.opening"]
+    assert violations("dpsel.tables.opening", {"dpsel.selection.run.run_select"}) == ["dpsel.selection.run.run_select"]
+    assert violations("dpsel.core.release", {"polars"}) == ["polars"]
     assert violations("dpsel.cli.app", {"click"}) == ["click"]
 
 

@@ -1,1 +1,3 @@
 """Audits of mechanisms, scores and whole commands, carried out on all cores."""
+
+

@@ -1,30 +1,416 @@
 """The audit of `dpsel select` as a whole: real files in, records out."""
 
+import json
 import tempfile
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field, replace
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
+from typing import Any
 
-from dpsel.audit.certifying import Drawn, certified
-from dpsel.audit.command_checks import check_charge, check_claims, check_fresh_runs
-from dpsel.audit.drawing import counted, piece_seed, pieces_of
-from dpsel.audit.files import write_pair
-from dpsel.audit.plan import CommandPlan
-from dpsel.audit.releases import (
-    CommandLine,
-    Releases,
-    Runs,
-    claimed,
-    release_chunk,
-    rest_of,
-    select_words,
-)
-from dpsel.core.audit.certificate import Certificate, plain_cells
-from dpsel.core.audit.checks import Check
-from dpsel.core.audit.file_pairs import FilePair, Setting, file_pairs
-from dpsel.core.audit.tally import PARTS, Tally
-from dpsel.core.scores.registry import find_score
-from dpsel.run import Reporter
+import numpy as np
+
+from dpsel.audit.certificate import Certificate, Check, plain_cells
+from dpsel.audit.laws import Law
+from dpsel.audit.loss import PARTS, Outcome, Tally, expected_bound
+from dpsel.audit.mechanism import NEXT_TO_NOTHING, Drawn, certified, counted, piece_seed, pieces_of
+from dpsel.audit.pairs import LawOf
+from dpsel.audit.request import CommandRequest
+from dpsel.budget.amounts import Amount, cost_of
+from dpsel.budget.ledger import LedgerFile, Terms
+from dpsel.core.arrays import FloatArray
+from dpsel.core.batch import Batch
+from dpsel.core.bounds import UNIT_INTERVAL, Bounds
+from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit
+from dpsel.core.randomness import seeded_generator
+from dpsel.core.scores.registry import ScoreKind, find_score
+from dpsel.errors import BudgetError, UsageError
+from dpsel.reporter import Reporter
+from dpsel.system.frames import pl
+from dpsel.system.text import json_text
+
+_ROWS = 8
+_MANY_ROWS = 300
+_STARTS, _STEPS = 40, 240
+# Beyond the rows of a person that count: they must not.
+_FURTHER_ROWS = 200
+
+
+@dataclass(frozen=True)
+class FilePair:
+    """Rows of features and target, and those of one unit, in two neighboring tables."""
+
+    name: str
+    others: FloatArray
+    unit: tuple[FloatArray, FloatArray]
+    text: bool = False
+    """Whether the tables are written as CSV, where a missing cell is an empty one."""
+
+    def tables(self) -> tuple[FloatArray, FloatArray]:
+        """Return both tables; the rows of the unit come last."""
+        return (
+            np.concatenate([self.others, self.unit[0]]),
+            np.concatenate([self.others, self.unit[1]]),
+        )
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the tables are for."""
+
+    kind: ScoreKind
+    law_of: LawOf
+    d: int
+    k: int
+    neighbors: Neighbors
+    unit: Unit
+
+    def laws(self, pair: FilePair) -> tuple[Law, Law] | None:
+        """Return the laws of both tables' records, if they are known."""
+        laws = [self.law_of(self._scores(pair.others, rows)) for rows in pair.unit]
+        return None if laws[0] is None or laws[1] is None else (laws[0], laws[1])
+
+    def _scores(self, others: FloatArray, rows: FloatArray) -> list[float]:
+        """Return the scores of a table in units of their sensitivity."""
+        cells = np.concatenate([others, rows[: self.unit.rows]])
+        bounds = Bounds.of([UNIT_INTERVAL] * self.d, UNIT_INTERVAL)
+        score = self.kind.make(bounds, self.neighbors, self.unit)
+        if len(cells):
+            score.add(score.part(Batch(0, cells[:, :-1], cells[:, -1])))
+        scores = score.scores()
+        return [float(value) for value in scores.values / scores.sensitivity]
+
+    def pair(
+        self,
+        name: str,
+        others: FloatArray,
+        row: FloatArray,
+        instead: FloatArray,
+        *,
+        text: bool = False,
+    ) -> FilePair:
+        """Return tables in which a unit has some equal rows, and others or none."""
+        rows = self.unit.rows + (_FURTHER_ROWS if self.unit.name == "person" else 0)
+        first, second = (np.tile(one, (rows, 1)) for one in (row, instead))
+        if self.neighbors is Neighbors.ADD_REMOVE:
+            second = second[:0]
+        return FilePair(name, others, (first, second), text)
+
+
+def file_pairs(setting: Setting, *, draws: int, delta: float, alpha: float) -> list[FilePair]:
+    """Return all pairs: the searched one, and those made by hand."""
+    strong = _searched(setting, draws, delta, alpha)
+    return [strong, *_handmade(setting)]
+
+
+def _handmade(setting: Setting) -> Iterator[FilePair]:
+    """Yield pairs in which a unit would decide everything, if the command were wrong."""
+    d, k = setting.d, setting.k
+    first = np.append(np.arange(d) < k, True).astype(np.float64)
+    rest = np.append(np.arange(d) >= k, True).astype(np.float64)
+    # Some targets of -1 among those of 1: a score may look at how they vary.
+    signs = np.where(np.arange(_MANY_ROWS) % 3 == 0, -1.0, 1.0)[:, None]
+    tiny = first * np.append([2.0**-10] * d, 1.0)
+    yield setting.pair("outlier", signs * tiny, np.full(d + 1, 1e6), tiny)
+    missing = np.append([np.nan] * d, 1.0)
+    yield setting.pair("missing", signs * missing, first, missing, text=True)
+    yield setting.pair("empty", np.empty((0, d + 1)), first, rest)
+
+
+def _searched(setting: Setting, draws: int, delta: float, alpha: float) -> FilePair:
+    """Return the tables of whose loss so many draws would show most, of those tried."""
+    rng = seeded_generator(0)
+
+    def shown(pair: FilePair) -> float:
+        laws = setting.laws(pair)
+        return 0.0 if laws is None else expected_bound(laws, draws, delta, alpha)
+
+    starts = [_random(setting, rng) for _ in range(_STARTS)]
+    values = [shown(pair) for pair in starts]
+    value, best = max(values), starts[int(np.argmax(values))]
+    for _ in range(_STEPS):
+        changed = _changed(setting, best, rng)
+        if (reached := shown(changed)) >= value:
+            value, best = reached, changed
+    return best
+
+
+def _random(setting: Setting, rng: np.random.Generator) -> FilePair:
+    """Return random tables of -1, 0 and 1, and of targets of 1."""
+    others = rng.choice([-1.0, 0.0, 1.0], (_ROWS, setting.d + 1), p=[0.2, 0.3, 0.5])
+    others[:, -1] = 1.0
+    row = rng.choice([-1.0, 1.0], setting.d + 1)
+    return setting.pair("searched", others, row, _turned(row))
+
+
+def _changed(setting: Setting, pair: FilePair, rng: np.random.Generator) -> FilePair:
+    """Return a pair with a few cells drawn anew."""
+    others, row = pair.others.copy(), pair.unit[0][0].copy()
+    fresh = rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], others.shape)
+    some = rng.random(others.shape) < 0.06
+    others[some] = fresh[some]
+    if rng.random() < 0.3:
+        row[rng.integers(len(row))] *= -1.0
+    return setting.pair("searched", others, row, _turned(row))
+
+
+def _turned(row: FloatArray) -> FloatArray:
+    """Return the row with the same target and opposite features."""
+    return np.append(-row[:-1], row[-1])
+
+
+TARGET = "y"
+PERSON = "person"
+
+
+def feature_names(count: int) -> list[str]:
+    """Return names of features."""
+    return [f"x{number}" for number in range(count)]
+
+
+def write_pair(pair: FilePair, unit: Unit, folder: Path) -> tuple[str, str]:
+    """Write both tables, and return their places."""
+    first, second = (
+        _write(cells, len(pair.others), pair, unit, folder / f"{pair.name}-{which}")
+        for which, cells in enumerate(pair.tables())
+    )
+    return first, second
+
+
+def _write(cells: FloatArray, others: int, pair: FilePair, unit: Unit, place: Path) -> str:
+    """Write one table, with a column of persons where it is they who are protected."""
+    names = [*feature_names(cells.shape[1] - 1), TARGET]
+    frame = pl.DataFrame(cells, schema=dict.fromkeys(names, pl.Float64))
+    if unit.name == "person":
+        # All rows of the unit are one person's; every other row is somebody else's.
+        persons = [min(number, others) for number in range(len(cells))]
+        frame = frame.with_columns(pl.Series(PERSON, persons, dtype=pl.Int64))
+    if pair.text:
+        path = place.with_suffix(".csv")
+        frame.fill_nan(None).write_csv(path)
+    else:
+        path = place.with_suffix(".parquet")
+        frame.write_parquet(path)
+    return str(path)
+
+
+CommandLine = Callable[[Sequence[str]], int]
+"""Runs the words after `dpsel`, and returns the exit code; a function of a module."""
+LEDGER = "audit"
+_INTERRUPTED = 130
+
+
+def select_words(plan: CommandRequest) -> dict[str, Any]:
+    """Return the options of `dpsel select` that are audited."""
+    bounds = {"lower": -1.0, "upper": 1.0} if find_score(plan.score).needs_bounds else {}
+    by_person = {"person": PERSON, "rows_per_person": plan.unit.rows}
+    return {
+        "target": TARGET,
+        "k": plan.target.k,
+        "epsilon": plan.target.epsilon,
+        "score": plan.score,
+        "mechanism": plan.target.name,
+        "neighbors": str(plan.neighbors),
+        "threads": 1,
+        **bounds,
+        **(by_person if plan.unit.name == "person" else {}),
+        **plan.target.parameters,
+    }
+
+
+def claimed(plan: CommandRequest) -> Guarantee:
+    """Return the guarantee that the command is asked for."""
+    scope = Scope(end_to_end=True, why="")
+    return Guarantee(plan.target.epsilon, plan.neighbors, scope, plan.unit, plan.target.delta)
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a run left behind: its exit code, what it printed, and the record in its file."""
+
+    code: int
+    out: str
+    err: str
+    record: str | None
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A folder of its own for some runs, with a ledger that pays for them."""
+
+    folder: Path
+    ledger: LedgerFile | None
+    """None for seeded runs, for which the command takes no ledger: they are not private."""
+
+    def words(self) -> list[str]:
+        """Return where the command finds its ledger, and puts its record."""
+        paying = (
+            [] if self.ledger is None else _words({"ledger": LEDGER, "ledger_file": self.place})
+        )
+        return [*paying, f"--output={self.output}", "--quiet"]
+
+    @property
+    def place(self) -> Path:
+        """Return the ledger's file."""
+        return self.folder / "ledger.sqlite3"
+
+    @property
+    def output(self) -> Path:
+        """Return the record's file."""
+        return self.folder / "record.json"
+
+
+@dataclass(frozen=True)
+class Releases:
+    """Runs of the command with the same options."""
+
+    command_line: CommandLine
+    options: Mapping[str, Any]
+    guarantee: Guarantee
+    rest: str = field(default="")
+    """What a record holds besides the selection: it must be the same in all of them."""
+
+    @contextmanager
+    def desk(self, runs: int, *, seeded: bool = False) -> Iterator[Desk]:
+        """Make room for runs, and a ledger with the cost of just so many."""
+        with tempfile.TemporaryDirectory(prefix="dpsel-audit-") as name:
+            desk = Desk(Path(name), None)
+            if not seeded:
+                person = PERSON if self.guarantee.unit.name == "person" else None
+                desk = replace(desk, ledger=LedgerFile(desk.place))
+                cost, limit = cost_of(self.guarantee), Amount()
+                for _ in range(runs):
+                    limit = limit.plus(cost)
+                LedgerFile(desk.place).make(
+                    LEDGER, limit, Terms(self.guarantee.neighbors, person), with_folder=False
+                )
+            yield desk
+
+    def run(self, path: str, desk: Desk, seed: int | None) -> Left:
+        """Run the command line, and return what it leaves behind; its file is taken away."""
+        words = ["select", path, *_words({**self.options, "seed": seed}), *desk.words()]
+        out, err = TextIOWrapper(BytesIO(), "utf-8", write_through=True), StringIO()
+        with redirect_stdout(out), redirect_stderr(err):
+            code = self.command_line(words)
+        if code == _INTERRUPTED:
+            raise KeyboardInterrupt
+        record = desk.output.read_text() if desk.output.exists() else None
+        desk.output.unlink(missing_ok=True)
+        out.seek(0)
+        return Left(code, out.read(), err.getvalue(), record)
+
+    def record(self, path: str, desk: Desk, seed: int | None) -> dict[str, Any]:
+        """Run the command, and return its record."""
+        left = self.run(path, desk, seed)
+        if left.record is None:
+            why = left.err.rpartition("error: ")[2].partition("\n")[0]
+            raise UsageError(f"the command that is audited released nothing: {why}")
+        found: dict[str, Any] = json.loads(left.record)
+        return found
+
+    def outcome(self, path: str, desk: Desk, seed: int | None) -> Outcome:
+        """Return the selected indices, or all that was left if anything else in it is new."""
+        left = self.run(path, desk, seed)
+        if left.code != 0 or left.out or left.record is None:
+            return json.dumps([left.code, left.out, left.record])
+        record = json.loads(left.record)
+        indices = record["selected_indices"]
+        named = record["selected_features"] == [feature_names(i + 1)[i] for i in indices]
+        plain = named and rest_of(record) == self.rest and json_text(record) == left.record
+        return tuple(indices) if plain else left.record
+
+
+def _words(options: Mapping[str, Any]) -> list[str]:
+    """Return options as words of a command line."""
+    return [
+        f"--{name.replace('_', '-')}={value}"
+        for name, value in options.items()
+        if value is not None
+    ]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Some runs on one file."""
+
+    path: str
+    runs: int
+    seed: int | None
+
+
+def release_chunk(releases: Releases, chunk: Runs) -> Counter[Outcome]:
+    """Return how often each outcome came up, in runs that one ledger pays for, and no more."""
+    with releases.desk(chunk.runs, seeded=chunk.seed is not None) as desk:
+        return Counter(
+            releases.outcome(chunk.path, desk, piece_seed(chunk.seed, number))
+            for number in range(chunk.runs)
+        )
+
+
+def rest_of(record: Mapping[str, Any]) -> str:
+    """Return all of a record but the selection."""
+    left = {key: value for key, value in record.items() if not key.startswith("selected_")}
+    return json.dumps(left)
+
+
+_FRESH_RUNS = 32
+
+
+def check_claims(releases: Releases, path: str) -> Check:
+    """See whether a record claims what was asked for, end to end."""
+    with releases.desk(1) as desk:
+        record = releases.record(path, desk, None)
+    claimed, asked = record["guarantee"] or {}, releases.guarantee
+    wanted = {
+        "epsilon": asked.epsilon,
+        "delta": asked.delta,
+        "neighbors": str(asked.neighbors),
+        "rows_per_unit": asked.unit.rows,
+        "end_to_end": True,
+    }
+    wrong = [name for name, value in wanted.items() if claimed.get(name) != value]
+    found = f"the record claims another {wrong[0]}" if wrong else "the record claims what was asked"
+    return Check("claims", not wrong, found)
+
+
+def check_fresh_runs(plan: CommandRequest, releases: Releases, path: str) -> Check:
+    """Run without a seed, at next to no epsilon: one record again and again means a fixed seed."""
+    if plan.d == plan.target.k:
+        return Check("fresh-randomness", True, "there is only one subset")
+    tiny = replace(
+        releases,
+        options={**releases.options, "epsilon": NEXT_TO_NOTHING},
+        guarantee=replace(releases.guarantee, epsilon=NEXT_TO_NOTHING),
+    )
+    with tiny.desk(_FRESH_RUNS) as desk:
+        seen = {
+            tuple(tiny.record(path, desk, None)["selected_indices"]) for _ in range(_FRESH_RUNS)
+        }
+    found = "runs differ" if len(seen) > 1 else f"{_FRESH_RUNS} runs released the same: known noise"
+    return Check("fresh-randomness", len(seen) > 1, found)
+
+
+def check_charge(releases: Releases, path: str) -> Check:
+    """See whether a ledger for two runs pays for the first and the second, and for no third."""
+    cost = cost_of(releases.guarantee)
+    with releases.desk(2) as desk:
+        for left in (cost, cost.less(cost)):
+            releases.record(path, desk, None)
+            if _left(desk) != left:
+                return Check("charge", False, "a ledger was charged with another epsilon or delta")
+        third = releases.run(path, desk, None)
+    if third.code == BudgetError.exit_code and third.record is None:
+        return Check("charge", True, "a ledger for two runs pays for no third")
+    return Check("charge", False, "a ledger for two runs paid for a third")
+
+
+def _left(desk: Desk) -> Amount:
+    """Return what a ledger has left."""
+    assert desk.ledger is not None
+    return desk.ledger.standing(LEDGER).left
+
 
 _RUNS_AT_ONCE = 50
 # Starting workers takes as long as so many runs.
@@ -32,7 +418,7 @@ _WORTH_WORKERS = 2_000
 LIBRARIES = ("numpy", "scipy", "polars", "pyarrow")
 
 
-def audit_command(plan: CommandPlan, reporter: Reporter, command_line: CommandLine) -> Certificate:
+def audit_command(plan: CommandRequest, reporter: Reporter, command_line: CommandLine) -> Certificate:
     """Run the command on neighboring files, and bound the loss of what it releases.
 
     Every run that is counted goes through `command_line`, writes its record to a file, and is paid
@@ -64,7 +450,7 @@ def audit_command(plan: CommandPlan, reporter: Reporter, command_line: CommandLi
 
 
 def _released(
-    plan: CommandPlan,
+    plan: CommandRequest,
     releases: Releases,
     places: Sequence[tuple[str, str]],
     reporter: Reporter,
@@ -85,7 +471,7 @@ def _released(
 
 
 def _certificate(
-    plan: CommandPlan,
+    plan: CommandRequest,
     setting: Setting,
     pairs: Sequence[FilePair],
     tallies: Sequence[Tally],

@@ -1,17 +1,207 @@
 """The audit of a mechanism: many draws from neighboring scores, and the exact law beside them."""
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
-from dpsel.audit.certifying import Drawn, certified
-from dpsel.audit.drawing import counted, piece_seed, pieces_of
-from dpsel.audit.plan import MechanismPlan
-from dpsel.core.audit.certificate import Certificate
-from dpsel.core.audit.checks import check_fresh, check_reach
-from dpsel.core.audit.pairs import ScorePair, default_pair, given_pair
-from dpsel.core.audit.tally import PARTS, Tally
-from dpsel.core.audit.targets import Chunk, draw_chunk
-from dpsel.core.audit.worst_case import worst_pairs
-from dpsel.run import Reporter
+import numpy as np
+
+from dpsel import __version__
+from dpsel.audit.certificate import Certificate, Check, found_at, loss_certificate
+from dpsel.audit.laws import Law
+from dpsel.audit.loss import PARTS, Outcome, Place, Tally, visible_loss
+from dpsel.audit.pairs import ScorePair, default_pair, given_pair, worst_pairs
+from dpsel.audit.request import MechanismRequest, MechanismTarget, Sampling
+from dpsel.core.arrays import WordArray
+from dpsel.core.mechanisms.registry import MECHANISMS, find_mechanism
+from dpsel.core.randomness import SeededRandomness, derived_seed
+from dpsel.core.scores.base import Scores
+from dpsel.evaluation.journal import Journal
+from dpsel.reporter import Reporter
+from dpsel.system.workers import run_tasks, ticks
+
+Key = tuple[int, int, int]
+"""A pair, one of its inputs, and a part of the draws."""
+Work = Callable[[Any, Any], Counter[Any]]
+Target = TypeVar("Target")
+
+
+def counted(
+    work: Work,
+    target: Any,
+    sizes: Mapping[Key, list[Any]],
+    reporter: Reporter,
+    threads: int,
+) -> list[Tally]:
+    """Return a tally for every pair, from pieces of work for every pair, input and part."""
+    tasks = {
+        "/".join(map(str, (*key, place))): (key, piece)
+        for key, pieces in sizes.items()
+        for place, piece in enumerate(pieces)
+    }
+    journal = Journal(None, {}, resume=False, force=False)
+    tick = ticks(len(tasks), reporter.progress)
+    pieces = {name: piece for name, (_, piece) in tasks.items()}
+    run_tasks(work, target, pieces, journal, workers=threads, tick=tick)
+    counters: dict[int, dict[Place, Counter[Outcome]]] = {}
+    for name, ((pair, which, part), _) in tasks.items():
+        places = counters.setdefault(pair, {})
+        places.setdefault((which, part), Counter()).update(journal.found[name])
+    return [Tally.of(counters[pair]) for pair in sorted(counters)]
+
+
+def pieces_of(samples: int, part: int, at_once: int) -> list[int]:
+    """Return the sizes of the pieces of work that make up one part of the samples."""
+    wanted = samples * (part + 1) // PARTS - samples * part // PARTS
+    whole, rest = divmod(wanted, at_once)
+    return [at_once] * whole + ([rest] if rest else [])
+
+
+def piece_seed(seed: int | None, *parts: object) -> int | None:
+    """Return the seed of a piece of work, None for the system's randomness."""
+    return None if seed is None else derived_seed(seed, *parts)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some draws from one input."""
+
+    scores: tuple[float, ...]
+    draws: int
+    seed: int | None
+
+
+def draw_chunk(target: Any, chunk: Chunk) -> Counter[Outcome]:
+    """Return how often each outcome was drawn. `target` is a MechanismTarget, or draws like one."""
+    rows = target.draw(chunk.scores, chunk.draws, chunk.seed)
+    found, counts = np.unique(rows, axis=0, return_counts=True)
+    return Counter(dict(zip(map(tuple, found.tolist()), counts.tolist(), strict=True)))
+
+
+# So small that all subsets are equally likely, whatever the scores.
+NEXT_TO_NOTHING = 1e-9
+_FRESH_DRAWS = 64
+# Beyond every cut-off: the features behind are as far behind as they can be.
+_FAR_BEHIND = 1e9
+_REACH_DRAWS = 100
+_REACH_TRIES = 40
+
+
+def check_fresh(target: MechanismTarget, d: int) -> Check:
+    """Draw twice without a seed, at next to no epsilon: equal rows mean a fixed seed.
+
+    A right mechanism draws the same 64 rows again with a chance of at most 2^-64.
+    """
+    if d == target.k:
+        return Check("fresh-randomness", True, "there is only one subset")
+    uniform = replace(target, epsilon=NEXT_TO_NOTHING)
+    first, second = (uniform.draw([0.0] * d, _FRESH_DRAWS, None) for _ in range(2))
+    same = np.array_equal(first, second)
+    found = "two runs drew the same: the noise can be known" if same else "two runs drew otherwise"
+    return Check("fresh-randomness", not same, found)
+
+
+class ExtremeRandomness:
+    """Words that are all zeros, or a single one, most of the time: they make extreme noise."""
+
+    private = False
+
+    def __init__(self, seed: int) -> None:
+        """Start the stream that belongs to `seed`."""
+        self._source = SeededRandomness(seed)
+
+    def words(self, count: int) -> WordArray:
+        """Return the next `count` words."""
+        kind = self._source.words(count) % np.uint64(10)
+        plain = self._source.words(count)
+        extreme = np.where(kind < 4, np.uint64(0), np.uint64(1) << np.uint64(63))
+        return np.where(kind < 7, extreme, plain)
+
+
+def check_reach(target: MechanismTarget, d: int) -> Check:
+    """See whether features far behind can win at all, by words that make extreme noise.
+
+    Under a pure guarantee an outcome that is possible for some scores is possible for all. Noise
+    from 53-bit uniforms ends at 37, so that subsets farther behind never win.
+    """
+    if target.name not in MECHANISMS or d == target.k:
+        return Check("reach", True, "does not apply")
+    ahead = _FAR_BEHIND / target.epsilon
+    scores = Scores(np.array([ahead] * target.k + [0.0] * (d - target.k)), 1.0)
+    draw, top = find_mechanism(target.name).draw, np.arange(target.k)
+    for attempt in range(_REACH_TRIES):
+        rng = ExtremeRandomness(attempt)
+        rows = draw(scores, target.k, target.epsilon, rng, draws=_REACH_DRAWS, **target.parameters)
+        if (rows != top).any():
+            return Check("reach", True, "features far behind can win")
+    return Check("reach", False, "features far behind never win: the noise has a cap")
+
+
+def check_sets(outcomes: Iterable[Outcome], d: int, k: int) -> Check:
+    """See whether every outcome is a set: k different indices, ascending."""
+    for outcome in outcomes:
+        if not _is_set(outcome, d, k):
+            return Check("sets", False, f"{outcome} is not a set of {k} ascending indices")
+    return Check("sets", True, f"every outcome is a set of {k} ascending indices")
+
+
+def _is_set(outcome: Outcome, d: int, k: int) -> bool:
+    """Return whether an outcome is one of the k-subsets."""
+    if not isinstance(outcome, tuple) or len(outcome) != k:
+        return False
+    return list(outcome) == sorted(set(outcome)) and outcome[0] >= 0 and outcome[-1] < d
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One pair of inputs: as they are printed, their exact laws, and what was drawn from them."""
+
+    name: str
+    inputs: Mapping[str, Any]
+    laws: tuple[Law, Law] | None
+    tally: Tally
+
+
+def certified(
+    about: Mapping[str, Any],
+    target: MechanismTarget,
+    d: int,
+    sampling: Sampling,
+    drawn: Sequence[Drawn],
+    checks: Sequence[Check],
+    libraries: Sequence[str],
+) -> Certificate:
+    """Return what the draws from all pairs show."""
+    possible, alpha = math.comb(d, target.k), sampling.alpha / len(drawn)
+    findings = [
+        found_at(
+            pair.name, pair.tally, pair.laws, possible=possible, delta=target.delta, alpha=alpha
+        )
+        for pair in drawn
+    ]
+    outcomes = [outcome for pair in drawn for outcome in pair.tally.outcomes]
+    return loss_certificate(
+        {
+            **about,
+            "mechanism": {"name": target.name, **target.parameters},
+            "d": d,
+            "k": target.k,
+            "epsilon": target.epsilon,
+            "delta": target.delta,
+        },
+        [(pair.inputs, finding) for pair, finding in zip(drawn, findings, strict=True)],
+        [*checks, check_sets(outcomes, d, target.k)],
+        samples=sampling.samples,
+        seeded=sampling.seed is not None,
+        epsilon=target.epsilon,
+        confidence=sampling.confidence,
+        visible=visible_loss(sampling.samples, possible, target.delta, alpha),
+        version=__version__,
+        libraries=libraries,
+    )
+
 
 _DRAWS_AT_ONCE = 25_000
 # Starting workers takes as long as so many draws.
@@ -19,7 +209,7 @@ _WORTH_WORKERS = 200_000
 LIBRARIES = ("numpy", "scipy")
 
 
-def audit_mechanism(plan: MechanismPlan, reporter: Reporter) -> Certificate:
+def audit_mechanism(plan: MechanismRequest, reporter: Reporter) -> Certificate:
     """Draw from neighboring scores, and bound the loss that shows.
 
     Privacy:
@@ -31,7 +221,7 @@ def audit_mechanism(plan: MechanismPlan, reporter: Reporter) -> Certificate:
     return mechanism_certificate(plan, pairs, tallies)
 
 
-def score_pairs(plan: MechanismPlan) -> tuple[ScorePair, ...]:
+def score_pairs(plan: MechanismRequest) -> tuple[ScorePair, ...]:
     """Return the neighboring scores to draw from."""
     target, sampling = plan.target, plan.sampling
     if plan.scores is not None and plan.change is not None:
@@ -61,7 +251,7 @@ def score_pairs(plan: MechanismPlan) -> tuple[ScorePair, ...]:
 
 
 def mechanism_certificate(
-    plan: MechanismPlan, pairs: Sequence[ScorePair], tallies: Sequence[Tally]
+    plan: MechanismRequest, pairs: Sequence[ScorePair], tallies: Sequence[Tally]
 ) -> Certificate:
     """Return what the draws of every pair show."""
     target = plan.target
@@ -79,7 +269,7 @@ def mechanism_certificate(
     return certified(about, target, plan.d, plan.sampling, drawn, checks, LIBRARIES)
 
 
-def _drawn(plan: MechanismPlan, pairs: Sequence[ScorePair], reporter: Reporter) -> list[Tally]:
+def _drawn(plan: MechanismRequest, pairs: Sequence[ScorePair], reporter: Reporter) -> list[Tally]:
     """Return what was drawn from every pair."""
     samples, seed = plan.sampling.samples, plan.sampling.seed
     pieces = {

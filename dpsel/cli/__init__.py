@@ -1,1 +1,3 @@
 """The command line; adds typer and rich."""
+
+

@@ -6,7 +6,7 @@ import typer
 
 from dpsel.cli import audit_options as own
 from dpsel.cli import options
-from dpsel.cli.render import TerminalReporter, say
+from dpsel.cli.terminal import TerminalReporter, say
 
 NOT_PASSED = 1
 """The exit code of an audit that ran to its end and did not pass."""
@@ -46,13 +46,13 @@ def audit(
 
     Example: dpsel audit --mechanism canonical-lipschitz --epsilon 1 --d 6 --k 3 --samples 1e6
     """
-    from dpsel.audit.plan import make_audit_plan
-    from dpsel.io.interrupts import take_interrupts_back
-    from dpsel.io.output import Output
-    from dpsel.io.text import json_text
+    from dpsel.audit.request import make_audit_request
+    from dpsel.system.output import Output
+    from dpsel.system.process import take_interrupts_back
+    from dpsel.system.text import json_text
 
     take_interrupts_back()
-    plan = make_audit_plan(
+    plan = make_audit_request(
         command=command,
         worst_case=worst_case,
         seed=seed,
@@ -87,13 +87,13 @@ def audit(
 
 def _audited(plan: Any, reporter: TerminalReporter) -> Any:
     """Carry out a plan of any kind."""
-    from dpsel.audit.plan import CommandPlan, ScorePlan
+    from dpsel.audit.request import CommandRequest, ScoreRequest
 
-    if isinstance(plan, ScorePlan):
+    if isinstance(plan, ScoreRequest):
         from dpsel.audit.score import audit_score
 
         return audit_score(plan, reporter)
-    if isinstance(plan, CommandPlan):
+    if isinstance(plan, CommandRequest):
         from dpsel.audit.command import audit_command
         from dpsel.cli.app import run
 

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from dpsel.core.mechanisms.sampler import Sampler
-from dpsel.core.privacy import Neighbors
+from dpsel.core.guarantee import Neighbors
+from dpsel.core.mechanisms import Sampler
 
 _WHAT_PANEL = "What is audited"
 _CLAIM_PANEL = "What it claims"

@@ -6,11 +6,11 @@ import typer
 
 from dpsel.cli import ledger_options, options
 from dpsel.cli.releasing import print_cost, release
-from dpsel.cli.render import TerminalReporter
-from dpsel.core.choices import Method
-from dpsel.core.errors import UsageError
-from dpsel.core.privacy import Neighbors
-from dpsel.io.formats import OutputFormat
+from dpsel.cli.terminal import TerminalReporter
+from dpsel.core.guarantee import Neighbors
+from dpsel.errors import UsageError
+from dpsel.selection.baseline import Method
+from dpsel.selection.record import OutputFormat
 
 _BLOCKS_PANEL = "Two-stage and LASSO"
 
@@ -101,10 +101,10 @@ def baseline(
 
     Example: dpsel baseline data.parquet --target y --k 5 --epsilon 2 --method two-stage --blocks 10
     """
-    from dpsel.baseline import BaselinePlan, baseline_order, run_baseline
-    from dpsel.io.interrupts import take_interrupts_back
-    from dpsel.io.ledger_place import REQUIRE_END_TO_END, REQUIRE_LEDGER, is_demanded
-    from dpsel.plan import Demands, make_plan
+    from dpsel.budget.place import REQUIRE_END_TO_END, REQUIRE_LEDGER, Demands, is_demanded
+    from dpsel.selection.baseline import BaselineRequest, baseline_order, run_baseline
+    from dpsel.selection.request import make_request
+    from dpsel.system.process import take_interrupts_back
 
     take_interrupts_back()
     demands = Demands(
@@ -121,7 +121,7 @@ def baseline(
         raise UsageError(
             "dpkendall has a mechanism of its own; leave out --mechanism and its options"
         )
-    common = make_plan(
+    common = make_request(
         target=target,
         k=k,
         epsilon=1.0 if epsilon is None else epsilon,
@@ -145,7 +145,7 @@ def baseline(
         threads=threads,
         demands=demands,
     )
-    plan = BaselinePlan(common, method, private, blocks, contiguous, penalty)
+    plan = BaselineRequest(common, method, private, blocks, contiguous, penalty)
     order = baseline_order(table, plan)
     if dry_run:
         print_cost(order, ledger=ledger, ledger_file=ledger_file, run_id=run_id, quiet=quiet)

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
+from dpsel.budget.reports import ExportFormat, ReportFormat
 from dpsel.cli import ledger_options, options
-from dpsel.core.errors import UsageError
-from dpsel.core.privacy import Neighbors
-from dpsel.io.formats import ExportFormat, ReportFormat
+from dpsel.core.guarantee import Neighbors
+from dpsel.errors import UsageError
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The ledger's name.", show_default=False)]
 OptionalName = Annotated[
@@ -82,11 +82,10 @@ def init(
 
     Example: dpsel budget init patients --epsilon 10 --delta 1e-6
     """
-    from dpsel.core.budget import limit_of
-    from dpsel.io.ledger import LedgerFile
-    from dpsel.io.ledger_place import check_name, is_customary, ledger_place
-    from dpsel.io.ledger_records import Terms
-    from dpsel.io.ledger_reports import ledger_text
+    from dpsel.budget.amounts import limit_of
+    from dpsel.budget.ledger import LedgerFile, Terms
+    from dpsel.budget.place import check_name, is_customary, ledger_place
+    from dpsel.budget.reports import ledger_text
 
     limit = limit_of(epsilon, delta)
     if person is not None and not (person and person.isprintable()):
@@ -110,9 +109,9 @@ def show(
 
     Example: dpsel budget show patients
     """
-    from dpsel.io.ledger import LedgerFile
-    from dpsel.io.ledger_place import check_name, ledger_place
-    from dpsel.io.ledger_reports import ledger_text, ledgers_text
+    from dpsel.budget.ledger import LedgerFile
+    from dpsel.budget.place import check_name, ledger_place
+    from dpsel.budget.reports import ledger_text, ledgers_text
 
     file = LedgerFile(ledger_place(ledger_file))
     if name is None:
@@ -134,9 +133,9 @@ def log(
 
     Example: dpsel budget log patients --format text
     """
-    from dpsel.io.ledger import LedgerFile
-    from dpsel.io.ledger_place import check_name, ledger_place
-    from dpsel.io.ledger_reports import log_text
+    from dpsel.budget.ledger import LedgerFile
+    from dpsel.budget.place import check_name, ledger_place
+    from dpsel.budget.reports import log_text
 
     file = LedgerFile(ledger_place(ledger_file))
     _print(log_text(*file.history(check_name(name)), report_format))
@@ -157,9 +156,9 @@ def verify(
 
     Example: dpsel budget verify patients
     """
-    from dpsel.io.ledger import LedgerFile
-    from dpsel.io.ledger_place import check_name, ledger_place
-    from dpsel.io.ledger_reports import chain_text
+    from dpsel.budget.ledger import LedgerFile
+    from dpsel.budget.place import check_name, ledger_place
+    from dpsel.budget.reports import chain_text
 
     if head is not None and not re.fullmatch("[0-9a-f]{64}", head):
         raise UsageError("--head must be a SHA-256, 64 digits from 0 to f, as printed by verify")
@@ -181,9 +180,9 @@ def export(
 
     Example: dpsel budget export patients > patients-budget.json
     """
-    from dpsel.io.ledger import LedgerFile
-    from dpsel.io.ledger_place import check_name, ledger_place
-    from dpsel.io.ledger_reports import export_text
+    from dpsel.budget.ledger import LedgerFile
+    from dpsel.budget.place import check_name, ledger_place
+    from dpsel.budget.reports import export_text
 
     file = LedgerFile(ledger_place(ledger_file))
     _print(export_text(*file.history(check_name(name)), export_format))
@@ -191,7 +190,7 @@ def export(
 
 def _print(text: str) -> None:
     """Print a result."""
-    from dpsel.io.output import STDOUT, Output
+    from dpsel.system.output import STDOUT, Output
 
     with Output(STDOUT, force=False) as place:
         place.write(text.encode())

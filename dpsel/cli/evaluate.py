@@ -6,11 +6,11 @@ from typing import Any
 
 from dpsel.cli import cluster_options, options, preprocess_options
 from dpsel.cli import evaluate_options as own
-from dpsel.cli.render import TerminalReporter
-from dpsel.core.choices import DEFAULT_CLIP, Scale
-from dpsel.core.errors import UsageError
-from dpsel.core.privacy import Neighbors
-from dpsel.io.formats import ResultsFormat, results_format_of
+from dpsel.cli.terminal import TerminalReporter
+from dpsel.core.guarantee import Neighbors
+from dpsel.errors import UsageError
+from dpsel.evaluation.results import ResultsFormat, results_format_of
+from dpsel.preprocessing.scaling import DEFAULT_CLIP, Scale
 
 
 def evaluate(
@@ -59,9 +59,9 @@ def evaluate(
 
     On a cluster: dpsel evaluate data.parquet --target y --k 5 --cluster slurm --workers 20
     """
-    from dpsel.cluster.plan import plan_cluster
-    from dpsel.evaluate_plan import make_evaluate_plan
-    from dpsel.io.interrupts import take_interrupts_back
+    from dpsel.cluster.place import plan_cluster
+    from dpsel.evaluation.request import make_evaluate_plan
+    from dpsel.system.process import take_interrupts_back
 
     take_interrupts_back()
     plan = make_evaluate_plan(
@@ -117,16 +117,16 @@ def _run(
     force: bool,
 ) -> None:
     """Sweep, and write what was asked for."""
-    from dpsel.cli.render import show_results
-    from dpsel.cluster.client import chosen_workers
-    from dpsel.evaluating import sweep_notes, table_sets
-    from dpsel.io.journal import Journal
-    from dpsel.io.ledger_place import NAME_VARIABLE, ledger_from_environment
-    from dpsel.io.output import Output
-    from dpsel.io.places import public_place
-    from dpsel.io.results import frequencies_frame, results_bytes, results_frame
-    from dpsel.io.sources import input_files, refuse_part
-    from dpsel.sweep import run_sweep
+    from dpsel.budget.place import NAME_VARIABLE, ledger_from_environment
+    from dpsel.cli.terminal import show_results
+    from dpsel.cluster.connection import chosen_workers
+    from dpsel.evaluation.data import table_sets
+    from dpsel.evaluation.journal import Journal
+    from dpsel.evaluation.report import sweep_notes
+    from dpsel.evaluation.results import frequencies_frame, results_bytes, results_frame
+    from dpsel.evaluation.sweep import run_sweep
+    from dpsel.system.output import Output
+    from dpsel.tables.sources import input_files, public_place, refuse_part
 
     inputs = [path for table in tables for path in input_files(table)]
     places = [place for place in (output, report) if place is not None]
@@ -137,7 +137,7 @@ def _run(
         with Output(place, force=force, inputs=inputs):
             pass
     if report is not None:
-        from dpsel.io.figures.style import load_matplotlib
+        from dpsel.evaluation.figures.style import load_matplotlib
 
         load_matplotlib()
     about = {
@@ -175,7 +175,7 @@ def _run(
 
 def _journal_place(places: list[str], resume: bool) -> Path | None:
     """Return where an unfinished sweep is kept: beside the first file that will be written."""
-    from dpsel.io.output import is_plain
+    from dpsel.system.output import is_plain
 
     for place in places:
         if is_plain(place):
@@ -187,8 +187,7 @@ def _journal_place(places: list[str], resume: bool) -> Path | None:
 
 def _page(plan: Any, results: Any, frequencies: Any, notes: list[str]) -> str:
     """Return the report."""
-    from dpsel.evaluating import report_facts
-    from dpsel.io.report import report_html, sweep_figures
+    from dpsel.evaluation.report import report_facts, report_html, sweep_figures
 
     facts = report_facts(plan.sweep, results)
     return report_html(

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from dpsel.cli import options
-from dpsel.core.choices import Scale
-from dpsel.io.formats import ResultsFormat
+from dpsel.evaluation.results import ResultsFormat
+from dpsel.preprocessing.scaling import Scale
 
 _SWEEP_PANEL = "Sweep"
 

@@ -4,9 +4,10 @@ from typing import Annotated
 
 import typer
 
-from dpsel.core.mechanisms.sampler import Sampler
-from dpsel.core.privacy import Neighbors
-from dpsel.io.formats import InputFormat, OutputFormat
+from dpsel.core.guarantee import Neighbors
+from dpsel.core.mechanisms import Sampler
+from dpsel.selection.record import OutputFormat
+from dpsel.tables.formats import InputFormat
 
 COLUMNS_PANEL = "Columns"
 PRIVACY_PANEL = "Privacy"

@@ -6,10 +6,11 @@ from typing import Any
 
 from dpsel.cli import options
 from dpsel.cli import preprocess_options as own
-from dpsel.cli.render import TerminalReporter
-from dpsel.core.choices import DEFAULT_CLIP, Missing
-from dpsel.core.errors import InputError, UsageError
-from dpsel.io.formats import InputFormat, Orientation, TableFormat, table_format_of
+from dpsel.cli.terminal import TerminalReporter
+from dpsel.errors import InputError, UsageError
+from dpsel.preprocessing.scaling import DEFAULT_CLIP, Missing
+from dpsel.preprocessing.writers import TableFormat, table_format_of
+from dpsel.tables.formats import InputFormat, Orientation
 
 
 def preprocess(
@@ -51,7 +52,7 @@ def preprocess(
 
     Example: dpsel preprocess golub.csv golub.parquet --target y --encode-target --scale robust
     """
-    from dpsel.io.interrupts import take_interrupts_back
+    from dpsel.system.process import take_interrupts_back
 
     take_interrupts_back()
     if show is not None:
@@ -64,11 +65,11 @@ def preprocess(
     )
     if person is not None and (features_in is Orientation.ROWS or label_key is not None):
         raise UsageError("--person needs a table with a sample a row, and columns for features")
-    from dpsel.io.raw_tables import RawTable
-    from dpsel.plan import plan_separator
-    from dpsel.preprocess_plan import make_preprocess_plan
+    from dpsel.preprocessing.request import make_preprocess_request
+    from dpsel.selection.request import plan_separator
+    from dpsel.tables.transposed import RawTable
 
-    plan = make_preprocess_plan(
+    plan = make_preprocess_request(
         target=target,
         person=person,
         features=features,
@@ -103,12 +104,11 @@ def _run(
     force: bool,
 ) -> None:
     """Read, scale, write, and tell the holder."""
-    from dpsel.io.output import STDOUT, Output, is_plain
-    from dpsel.io.places import public_place
-    from dpsel.io.provenance import sidecar, sidecar_text
-    from dpsel.io.sources import input_files, refuse_part
-    from dpsel.io.writers import open_writer
-    from dpsel.preprocessing import prepare, write_prepared
+    from dpsel.preprocessing.run import prepare, write_prepared
+    from dpsel.preprocessing.writers import open_writer
+    from dpsel.system.output import STDOUT, Output, is_plain
+    from dpsel.tables.provenance import sidecar, sidecar_text
+    from dpsel.tables.sources import input_files, public_place, refuse_part
 
     refuse_part(raw.place, output)
     inputs = [*input_files(raw.place), *(Path(name) for name in others if name is not None)]
@@ -157,12 +157,12 @@ def _tell_scope(prepared: Any, reporter: TerminalReporter) -> None:
 
 def _print_provenance(place: str, input_format: InputFormat | None, separator: str | None) -> None:
     """Print how a table was made."""
-    from dpsel.io.delimited_table import DelimitedTable
-    from dpsel.io.output import STDOUT, Output
-    from dpsel.io.places import public_place
-    from dpsel.io.tables import open_table, provenance_of_all, unchanged_table
-    from dpsel.io.text import json_text
-    from dpsel.plan import plan_separator
+    from dpsel.selection.request import plan_separator
+    from dpsel.system.output import STDOUT, Output
+    from dpsel.system.text import json_text
+    from dpsel.tables.delimited import DelimitedTable
+    from dpsel.tables.opening import open_table, provenance_of_all, unchanged_table
+    from dpsel.tables.sources import public_place
 
     with unchanged_table(open_table(place, input_format, plan_separator(separator))) as table:
         if isinstance(table, DelimitedTable):

@@ -5,8 +5,9 @@ from typing import Annotated
 import typer
 
 from dpsel.cli import options
-from dpsel.core.choices import Center, Missing, Scale
-from dpsel.io.formats import Orientation, TableFormat
+from dpsel.preprocessing.scaling import Center, Missing, Scale
+from dpsel.preprocessing.writers import TableFormat
+from dpsel.tables.formats import Orientation
 
 InputArgument = Annotated[
     str | None,

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from dpsel.cli.render import TerminalReporter, say
-from dpsel.core.errors import InputError, OutputError
-from dpsel.io.formats import OutputFormat
+from dpsel.cli.terminal import TerminalReporter, say
+from dpsel.errors import InputError, OutputError
+from dpsel.selection.record import OutputFormat
 
 Run = Callable[[Callable[[], None]], Any]
 
@@ -25,10 +25,10 @@ def release(
     force: bool,
 ) -> None:
     """Charge, run, store and write, in this order; notes go to the holder before the record."""
-    from dpsel.io.output import Output
-    from dpsel.io.records import record_text
-    from dpsel.io.sources import input_files, refuse_part
-    from dpsel.spending import carry_out, open_purse
+    from dpsel.budget.account import carry_out, open_purse
+    from dpsel.selection.record import record_text
+    from dpsel.system.output import Output
+    from dpsel.tables.sources import input_files, refuse_part
 
     purse = open_purse(order, reporter, ledger=ledger, ledger_file=ledger_file, run_id=run_id)
     if purse is not None and purse.file.is_at(output):
@@ -75,9 +75,9 @@ def print_cost(
     quiet: bool,
 ) -> None:
     """Print what a run would cost on stdout; if it would be refused, refuse it after that."""
-    from dpsel.io.output import STDOUT, Output
-    from dpsel.io.text import json_text
-    from dpsel.spending import open_purse, quote
+    from dpsel.budget.account import open_purse, quote
+    from dpsel.system.output import STDOUT, Output
+    from dpsel.system.text import json_text
 
     with TerminalReporter(quiet=quiet, bar=False) as reporter:
         purse = open_purse(order, reporter, ledger=ledger, ledger_file=ledger_file, run_id=run_id)

@@ -9,7 +9,7 @@ import typer
 
 from dpsel.cli import cluster_options, options
 from dpsel.cli import evaluate_options as shared
-from dpsel.cli.render import TerminalReporter
+from dpsel.cli.terminal import TerminalReporter
 
 reproduce = typer.Typer(
     help="Run the paper's experiments again, with figures.", no_args_is_help=True
@@ -64,7 +64,7 @@ def stability(
     """
     common = _Common(output, seed, threads, cluster, workers, resume, force, quiet, no_progress)
     with _Run(common, 1) as setting:
-        from dpsel.reproduce.experiments import stability as run
+        from dpsel.paper.experiments import stability as run
 
         run(setting, repetitions)
 
@@ -90,7 +90,7 @@ def synthetic(
     """
     common = _Common(output, seed, threads, cluster, workers, resume, force, quiet, no_progress)
     with _Run(common, trials, beyond=beyond) as setting:
-        from dpsel.reproduce.experiments import synthetic as run
+        from dpsel.paper.experiments import synthetic as run
 
         run(setting)
 
@@ -120,7 +120,7 @@ def datasets(
     """
     common = _Common(output, seed, threads, cluster, workers, resume, force, quiet, no_progress)
     with _Run(common, trials, beyond=beyond) as setting:
-        from dpsel.reproduce.experiments import datasets as run
+        from dpsel.paper.experiments import datasets as run
 
         run(setting, folder, target)
 
@@ -149,7 +149,7 @@ def order_statistics(
     """
     common = _Common(output, seed, threads, cluster, workers, resume, force, quiet, no_progress)
     with _Run(common, trials) as setting:
-        from dpsel.reproduce.experiments import order_statistics as run
+        from dpsel.paper.experiments import order_statistics as run
 
         run(setting, table, target)
 
@@ -175,7 +175,7 @@ def everything(
 
     Example: dpsel reproduce all microarrays/ --output results
     """
-    from dpsel.reproduce import experiments
+    from dpsel.paper import experiments
 
     common = _Common(output, seed, threads, cluster, workers, resume, force, quiet, no_progress)
     with _Run(common, 100, beyond=True) as setting:
@@ -205,13 +205,12 @@ class _Run:
     """Experiments on the terminal: their settings, their bar, and where they wrote."""
 
     def __init__(self, common: _Common, trials: int, *, beyond: bool = False) -> None:
-        from dpsel.cluster.plan import plan_cluster
-        from dpsel.core.checks import check_at_least
-        from dpsel.io.figures.style import load_matplotlib
-        from dpsel.io.interrupts import take_interrupts_back
-        from dpsel.plan import plan_threads
-        from dpsel.reproduce.experiments import Setting
-        from dpsel.reproduce.folder import ResultsFolder
+        from dpsel.cluster.place import plan_cluster
+        from dpsel.core.guarantee import check_at_least
+        from dpsel.evaluation.figures.style import load_matplotlib
+        from dpsel.paper.experiments import ResultsFolder, Setting
+        from dpsel.system.process import take_interrupts_back
+        from dpsel.system.workers import plan_threads
 
         take_interrupts_back()
         check_at_least(0, common.seed, "seed")
@@ -234,7 +233,7 @@ class _Run:
         self._entered = ExitStack()
 
     def __enter__(self) -> Any:
-        from dpsel.cluster.client import chosen_workers
+        from dpsel.cluster.connection import chosen_workers
 
         with ExitStack() as stack:
             stack.enter_context(self._reporter)

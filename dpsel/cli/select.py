@@ -2,9 +2,9 @@
 
 from dpsel.cli import cluster_options, ledger_options, options
 from dpsel.cli.releasing import print_cost, release
-from dpsel.cli.render import TerminalReporter
-from dpsel.core.privacy import Neighbors
-from dpsel.io.formats import OutputFormat
+from dpsel.cli.terminal import TerminalReporter
+from dpsel.core.guarantee import Neighbors
+from dpsel.selection.record import OutputFormat
 
 
 def select(
@@ -55,14 +55,14 @@ def select(
     On a cluster: dpsel select 'data/*.parquet' --target y --k 5 --epsilon 2 --cluster
     tls://head:8786
     """
-    from dpsel.io.interrupts import take_interrupts_back
-    from dpsel.io.ledger_place import (
+    from dpsel.budget.place import (
         REQUIRE_END_TO_END,
         REQUIRE_LEDGER,
         is_demanded,
         ledger_from_environment,
     )
-    from dpsel.io.wide_parquet import begin_reading
+    from dpsel.system.process import take_interrupts_back
+    from dpsel.tables.wide_parquet import begin_reading
 
     take_interrupts_back()
     demanded = (
@@ -73,13 +73,13 @@ def select(
         # No row is read before the charge, or before a demand is known to be met.
         charged = ledger is not None or ledger_from_environment() is not None
         begin_reading(table, rows_too=not charged and not any(demanded))
-    from dpsel.cluster.plan import plan_cluster
-    from dpsel.cluster.selecting import run_select_on
-    from dpsel.orders import select_order
-    from dpsel.plan import Demands, make_plan
+    from dpsel.budget.place import Demands
+    from dpsel.cluster.place import plan_cluster
+    from dpsel.selection.request import make_request, select_order
+    from dpsel.selection.run import run_select_on
 
     demands = Demands(*demanded)
-    plan = make_plan(
+    plan = make_request(
         target=target,
         k=k,
         epsilon=epsilon,

@@ -1,1 +1,3 @@
 """Work on the machines of a Dask cluster: the extra `dask`, imported where it is used."""
+
+

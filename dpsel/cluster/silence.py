@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dpsel.core.errors import ClusterError
+from dpsel.errors import ClusterError
 
 # A worker is heard of every half second; of many it is rarer, by about so many seconds each.
 _LEAST_BEFORE_NOTE, _LEAST, _SECONDS_A_WORKER = 5.0, 10.0, 0.05

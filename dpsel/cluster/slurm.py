@@ -9,10 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dpsel.cluster.credentials import configured_credentials, new_credentials
-from dpsel.cluster.door import dask_config, load_jobqueue, no_collections
-from dpsel.core.errors import ClusterError
-from dpsel.io.streams import reason
+from dpsel.cluster.dask import (
+    configured_credentials,
+    dask_config,
+    load_jobqueue,
+    new_credentials,
+    no_collections,
+)
+from dpsel.errors import ClusterError
+from dpsel.system.process import reason
 
 _CORES = 1
 _MEMORY = "4GiB"

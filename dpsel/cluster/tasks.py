@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from dpsel import __version__
-from dpsel.core.errors import ClusterError, DpselError
+from dpsel.errors import ClusterError, DpselError
 
 _entering = threading.Lock()
 # Entered once, for as long as the worker lives.
@@ -41,15 +41,15 @@ def do_task(packed: bytes, *, version: str, state: Any, work: Callable[[Any, Any
 
 
 def share_total(packed: bytes, *, version: str, state: Any) -> Any:
-    """Return the sums of one share of a table: see `dpsel.shares.score_share`."""
-    from dpsel.shares import score_share
+    """Return the sums of one share of a table: see `dpsel.cluster.shards.score_share`."""
+    from dpsel.cluster.shards import score_share
 
     return guarded(version, lambda: score_share(state, pickle.loads(packed)))
 
 
 def added_totals(totals: list[Any], *, version: str, state: Any) -> Any:
     """Return the sum of some totals."""
-    from dpsel.shares import merge_totals
+    from dpsel.cluster.shards import merge_totals
 
     return guarded(version, lambda: merge_totals(state, totals))
 
@@ -71,11 +71,11 @@ def guarded(version: str, work: Callable[[], Any]) -> Any:
 
 
 def _quiet_solver() -> None:
-    """Prepare this process once, as `dpsel.workers` prepares its own."""
+    """Prepare this process once, as `dpsel.system.workers` prepares its own."""
     with _entering:
         if _forever:
             return
-        from dpsel.core.lasso import quiet_solver
+        from dpsel.selection.lasso import quiet_solver
 
         _forever.append(quiet_solver())
         with suppress(DpselError):

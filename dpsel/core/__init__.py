@@ -1,1 +1,3 @@
 """The private core: numpy and scipy only, no files, no terminal, no clock."""
+
+

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, NumberArray, RealArray
-from dpsel.core.errors import UsageError
+from dpsel.errors import UsageError
 
 ONE = 1 << 16
 """The integer that stands for 1."""
@@ -95,7 +95,7 @@ def unit_integers(values: RealArray, out: NumberArray) -> None:
     Privacy:
         Domain: any floats; each value is treated alone.
         Guarantee: none; the result is private input for a score.
-        Tested by: tests/core/test_products.py
+        Tested by: tests/core/test_sums.py
     """
     np.clip(values, -1.0, 1.0, out=out)
     np.multiply(out, ONE, out=out)

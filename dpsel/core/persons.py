@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpsel.core.arrays import BoolArray, IntArray
-from dpsel.core.errors import InputError
+from dpsel.errors import InputError
 
 
 class PersonLimit:

@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from dpsel.core.checks import check_at_least, check_epsilon
+from dpsel.core.guarantee import check_at_least, check_epsilon
 
 # Of n rows, a good feature's score in units of its sensitivity.
 _STRENGTH = 0.4

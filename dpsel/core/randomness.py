@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray, WordArray
-from dpsel.core.checks import check_at_least
+from dpsel.core.guarantee import check_at_least
 
 _MANTISSA_BITS = np.uint64(52)
 _MANTISSA = np.uint64((1 << 52) - 1)

@@ -12,13 +12,12 @@ from itertools import combinations
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
-from dpsel.core.checks import check_epsilon
 from dpsel.core.discrete import discrete_laplace
-from dpsel.core.errors import UsageError
+from dpsel.core.guarantee import Neighbors, Unit, check_epsilon
 from dpsel.core.median import TAUS, Median, private_median
-from dpsel.core.privacy import Neighbors, Unit
 from dpsel.core.randomness import Randomness
 from dpsel.core.scores.stump import UNIT, RowWeights
+from dpsel.errors import UsageError
 
 COUNTS_SHARE = Fraction(1, 10)
 """Of epsilon, what noisy counts of the classes get.

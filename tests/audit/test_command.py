@@ -10,16 +10,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpsel.audit.files import write_pair
-from dpsel.audit.plan import CommandPlan, make_audit_plan
-from dpsel.core.audit.file_pairs import FilePair
-from dpsel.core.audit.verdict import Verdict
-from dpsel.core.budget import Budget
-from dpsel.core.errors import InputError, UsageError
-from dpsel.core.privacy import Neighbors, Unit
-from dpsel.io.ledger import LedgerFile
-from dpsel.io.ledger_records import Terms
-from dpsel.io.output import Output
+from dpsel.audit.certificate import Verdict
+from dpsel.audit.command import FilePair, write_pair
+from dpsel.audit.request import CommandRequest, make_audit_request
+from dpsel.budget.amounts import Amount
+from dpsel.budget.ledger import LedgerFile, Terms
+from dpsel.core.guarantee import Neighbors, Unit
+from dpsel.errors import InputError, UsageError
+from dpsel.system.output import Output
 from tests.audited import audited_command, caught_by, only
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "dpsel/io/schemas/audit.schema.json").read_text())
@@ -82,7 +80,7 @@ def test_no_ledger_of_the_user_s_is_charged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = LedgerFile(tmp_path / "ledger.sqlite3")
-    limit = Budget(Decimal(1))
+    limit = Amount(Decimal(1))
     file.make("patients", limit, Terms(Neighbors.ADD_REMOVE), with_folder=False)
     monkeypatch.setenv("DPSEL_LEDGER", "patients")
     monkeypatch.setenv("DPSEL_LEDGER_FILE", str(file.place))
@@ -119,17 +117,17 @@ def test_a_command_that_releases_nothing_is_said_to(monkeypatch: pytest.MonkeyPa
     def refused(*_: object) -> None:
         raise InputError("no")
 
-    monkeypatch.setattr("dpsel.cluster.selecting.run_select_on", refused)
+    monkeypatch.setattr("dpsel.selection.run.run_select_on", refused)
     only("empty", monkeypatch)
     with pytest.raises(UsageError, match="the command that is audited released nothing: no"):
         audited_command(40)
 
 
 def test_relations_are_known_by_their_names() -> None:
-    plan = make_audit_plan(
+    plan = make_audit_request(
         command=True, worst_case=False, seed=1, given={"neighbors": "replace-one"}
     )
-    assert isinstance(plan, CommandPlan)
+    assert isinstance(plan, CommandRequest)
     assert plan.neighbors is Neighbors.REPLACE_ONE
     with pytest.raises(UsageError, match="neighbors must be one of add-remove, replace-one, got x"):
-        make_audit_plan(command=True, worst_case=False, seed=1, given={"neighbors": "x"})
+        make_audit_request(command=True, worst_case=False, seed=1, given={"neighbors": "x"})

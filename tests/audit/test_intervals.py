@@ -8,18 +8,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpsel.core.audit.exact_law import Law, subset_law
-from dpsel.core.audit.intervals import (
+from dpsel.audit.laws import Law, subset_law
+from dpsel.audit.loss import (
+    PARTS,
+    Outcome,
+    Tally,
     disagreement,
     expected_bound,
     highest_chance,
+    loss,
     loss_bounds,
     lowest_chance,
     visible_loss,
 )
-from dpsel.core.audit.loss import loss
-from dpsel.core.audit.pairs import BUILT_IN, two_levels
-from dpsel.core.audit.tally import PARTS, Outcome, Tally
+from dpsel.audit.pairs import BUILT_IN, two_levels
 
 # A right bound fails for one seed in ten million.
 ALPHA = 1e-7

@@ -8,11 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsel.core.audit.exact_law import Law, margin_law, printed_subset_law, subset_law
-from dpsel.core.audit.laws import LAWS, PRINTED, epsilon_of_a_round, exact_law, laplace_law
-from dpsel.core.audit.loss import is_law, loss, one_way_loss
-from dpsel.core.audit.pairs import BUILT_IN
-from dpsel.core.mechanisms.peeling import round_epsilon
+from dpsel.audit.laws import (
+    LAWS,
+    PRINTED,
+    Law,
+    epsilon_of_a_round,
+    exact_law,
+    is_law,
+    laplace_law,
+    margin_law,
+    printed_subset_law,
+    subset_law,
+)
+from dpsel.audit.loss import loss, one_way_loss
+from dpsel.audit.pairs import BUILT_IN
+from dpsel.core.mechanisms.noisy import round_epsilon
 from tests.privacy.test_margin_lipschitz import margin_law as margin_law_by_hand
 
 PARAMETERS = {"gamma": 0.5, "delta": 0.0}

@@ -9,16 +9,21 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpsel.audit.mechanism import audit_mechanism, mechanism_certificate, score_pairs
-from dpsel.core.audit.tally import PARTS, Tally
-from dpsel.core.audit.targets import Chunk, draw_chunk
-from dpsel.core.audit.verdict import Verdict
+from dpsel.audit.certificate import Verdict
+from dpsel.audit.loss import PARTS, Tally
+from dpsel.audit.mechanism import (
+    Chunk,
+    audit_mechanism,
+    draw_chunk,
+    mechanism_certificate,
+    score_pairs,
+)
+from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.registry import MECHANISMS
-from dpsel.core.mechanisms.sampler import Sampler
-from dpsel.plan import plan_threads
+from dpsel.system.workers import plan_threads
 from tests.audit.test_mutants import Weaker
 from tests.audited import audited, audited_command, caught_by, mechanism_plan
-from tests.tables import Silent
+from tests.sample_tables import Silent
 
 pytestmark = pytest.mark.long
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from dpsel.audit.certificate import Verdict
 from dpsel.audit.mechanism import audit_mechanism
-from dpsel.core.audit.targets import MechanismTarget
-from dpsel.core.audit.verdict import Verdict
-from dpsel.core.errors import UsageError
+from dpsel.audit.request import MechanismTarget
+from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.registry import MECHANISMS
-from dpsel.core.mechanisms.sampler import Sampler
+from dpsel.errors import UsageError
 from tests.audited import audited, caught_by, mechanism_plan
-from tests.tables import Silent
+from tests.sample_tables import Silent
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "dpsel/io/schemas/audit.schema.json").read_text())
 # By what a draw costs: at most half a second each.

@@ -15,19 +15,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpsel.audit.certificate import Verdict
+from dpsel.audit.pairs import BUILT_IN
+from dpsel.audit.request import MechanismTarget
 from dpsel.core.arrays import FloatArray, IntArray
-from dpsel.core.audit.pairs import BUILT_IN
-from dpsel.core.audit.targets import MechanismTarget
-from dpsel.core.audit.verdict import Verdict
-from dpsel.core.exact import exact_top_k
-from dpsel.core.mechanisms import direct, joint, lazy, lipschitz, oneshot_laplace, peeling
-from dpsel.core.mechanisms import losses as lipschitz_losses
+from dpsel.core.mechanisms import Sampler, joint, lipschitz
+from dpsel.core.mechanisms import classes as lipschitz_losses
+from dpsel.core.mechanisms import noisy as oneshot_laplace
+from dpsel.core.mechanisms import noisy as peeling
 from dpsel.core.mechanisms import permute_and_flip as flip
+from dpsel.core.mechanisms import samplers as direct
+from dpsel.core.mechanisms import samplers as lazy
 from dpsel.core.mechanisms.binomials import log_binomial, log_binomial_gap
-from dpsel.core.mechanisms.losses import LipschitzLosses, largest_noise
+from dpsel.core.mechanisms.classes import LipschitzLosses, largest_noise
 from dpsel.core.mechanisms.registry import MECHANISMS
-from dpsel.core.mechanisms.sampler import Sampler
 from dpsel.core.randomness import Randomness, SeededRandomness, exponentials, integers_below
+from dpsel.selection.lasso import exact_top_k
 from tests.audited import audited, caught_by
 
 DIRECT: dict[str, Any] = {"sampler": Sampler.DIRECT}
@@ -156,7 +159,7 @@ def test_a_fixed_seed_is_caught_by_the_check_of_randomness(monkeypatch: Patch) -
     class Fixed(SeededRandomness):
         private = True
 
-    monkeypatch.setattr("dpsel.core.topk.make_randomness", lambda seed: Fixed(7))
+    monkeypatch.setattr("dpsel.core.release.make_randomness", lambda seed: Fixed(7))
     for name in MECHANISMS:
         found = audited(name, 300, seed=None)
         assert "check: fresh-randomness" in caught_by(found)

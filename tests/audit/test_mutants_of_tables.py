@@ -10,24 +10,23 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpsel.cluster.selecting import run_select_on
+from dpsel.audit.certificate import Verdict
+from dpsel.audit.score import judge_moves
+from dpsel.budget.amounts import Amount
+from dpsel.budget.ledger import LedgerFile
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray
-from dpsel.core.audit.verdict import Verdict, judge_moves
-from dpsel.core.blocks import Block
+from dpsel.core.batch import Batch
 from dpsel.core.bounds import Bounds, Interval
-from dpsel.core.budget import Budget
-from dpsel.core.errors import InputError
-from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.randomness import SeededRandomness
+from dpsel.core.release import Selection
 from dpsel.core.scores.base import Scores
-from dpsel.core.scores.covariance import CovarianceScore
-from dpsel.core.scores.dot import DotScore
 from dpsel.core.scores.kendall import KendallScore
 from dpsel.core.scores.registry import ScoreKind
-from dpsel.core.selection import Selection
-from dpsel.io.formats import OutputFormat
-from dpsel.io.ledger import LedgerFile
-from dpsel.io.records import record_text
+from dpsel.core.scores.sums import CovarianceScore, DotScore
+from dpsel.errors import InputError
+from dpsel.selection.record import OutputFormat, record_text
+from dpsel.selection.run import run_select_on
 from tests.audited import audited_command, caught_by, moves, only
 
 Patch = pytest.MonkeyPatch
@@ -40,19 +39,19 @@ class WholeTable:
 
     def __init__(self, bounds: Bounds, neighbors: Neighbors, unit: Unit) -> None:
         self._score = DotScore(bounds, neighbors, unit)
-        self._rows: dict[int, list[Block]] = {}
+        self._rows: dict[int, list[Batch]] = {}
 
-    def part(self, block: Block) -> Block:
+    def part(self, block: Batch) -> Batch:
         return block
 
-    def add(self, part: Block) -> None:
+    def add(self, part: Batch) -> None:
         self._rows.setdefault(part.first_feature, []).append(part)
 
     def scores(self) -> Scores:
         for first, blocks in self._rows.items():
             X = np.concatenate([block.X for block in blocks])
             y = np.concatenate([block.y for block in blocks])
-            self._score.add(self._score.part(Block(first, self.prepared(X), y)))
+            self._score.add(self._score.part(Batch(first, self.prepared(X), y)))
         return self._score.scores()
 
     def prepared(self, X: FloatArray) -> FloatArray:
@@ -100,7 +99,7 @@ class Unbounded(DotScore):
 class FailsOnMissing(DotScore):
     """Refuses a table with a missing cell."""
 
-    def part(self, block: Block) -> Any:
+    def part(self, block: Batch) -> Any:
         if np.isnan(block.X).any():
             raise ValueError("missing")
         return super().part(block)
@@ -117,9 +116,9 @@ class MeasuresItself(DotScore):
 class CutsByBlocks(CovarianceScore):
     """Centers every block by itself: the score depends on how the table is cut."""
 
-    def part(self, block: Block) -> Any:
+    def part(self, block: Batch) -> Any:
         centered = block.X - np.nan_to_num(block.X, posinf=0, neginf=0).clip(-1, 1).mean(axis=0)
-        return super().part(Block(block.first_feature, centered, block.y))
+        return super().part(Batch(block.first_feature, centered, block.y))
 
 
 def half_sensitivity(score: Callable[..., Any]) -> ScoreKind:
@@ -171,7 +170,7 @@ def test_scores_that_fail_or_measure_themselves_are_caught(
     assert judge_moves([found]) == (Verdict.FAIL, f"{failure}.")
 
 
-SELECTS = "dpsel.cluster.selecting.run_select_on"
+SELECTS = "dpsel.selection.run.run_select_on"
 """What the command calls to read the table and to select."""
 
 
@@ -214,7 +213,7 @@ def test_a_fixed_seed_is_caught_by_the_audit_of_the_command(monkeypatch: Patch) 
     class Fixed(SeededRandomness):
         private = True
 
-    monkeypatch.setattr("dpsel.run.make_randomness", lambda seed: Fixed(7))
+    monkeypatch.setattr("dpsel.selection.run.make_randomness", lambda seed: Fixed(7))
     only("empty", monkeypatch)
     found = audited_command(20, seed=None)
     assert "check: fresh-randomness" in caught_by(found)
@@ -254,7 +253,7 @@ def test_a_file_with_something_of_the_data_in_it_is_caught_by_its_shape(monkeypa
         return run_select_on(cluster, path, *others)
 
     seen: list[int] = []
-    monkeypatch.setattr("dpsel.io.records.record_text", longer_for_more_rows)
+    monkeypatch.setattr("dpsel.selection.record.record_text", longer_for_more_rows)
     monkeypatch.setattr(SELECTS, seeing)
     only("empty", monkeypatch)
     assert {"check: sets", "sampling"} <= caught_by(audited_command(100, epsilon=EPSILON))
@@ -293,7 +292,7 @@ def test_a_record_that_claims_too_much_is_caught_by_its_claims(monkeypatch: Patc
     def boasting(record: str, output_format: OutputFormat) -> str:
         return record_text(record, output_format).replace('"epsilon": 1.0', '"epsilon": 0.5')
 
-    monkeypatch.setattr("dpsel.io.records.record_text", boasting)
+    monkeypatch.setattr("dpsel.selection.record.record_text", boasting)
     only("empty", monkeypatch)
     found = audited_command(20)
     assert "check: claims" in caught_by(found)
@@ -303,8 +302,8 @@ def test_a_record_that_claims_too_much_is_caught_by_its_claims(monkeypatch: Patc
 @pytest.mark.parametrize(
     ("name", "mutant"),
     [
-        ("dpsel.spending.cost_of", lambda guarantee: Budget(Decimal("1e-9"))),
-        ("dpsel.spending.open_purse", lambda *arguments, **options: None),
+        ("dpsel.budget.account.cost_of", lambda guarantee: Amount(Decimal("1e-9"))),
+        ("dpsel.budget.account.open_purse", lambda *arguments, **options: None),
     ],
 )
 def test_charges_that_are_too_small_or_missing_are_caught_by_the_ledger(

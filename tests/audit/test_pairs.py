@@ -2,12 +2,11 @@
 
 import pytest
 
-from dpsel.core.audit.laws import LAWS
-from dpsel.core.audit.loss import loss
-from dpsel.core.audit.pairs import BUILT_IN, ScorePair, default_pair, given_pair, two_levels
-from dpsel.core.audit.targets import MechanismTarget, mechanism_target
-from dpsel.core.audit.worst_case import worst_pairs
-from dpsel.core.errors import UsageError
+from dpsel.audit.laws import LAWS
+from dpsel.audit.loss import loss
+from dpsel.audit.pairs import BUILT_IN, ScorePair, default_pair, given_pair, two_levels, worst_pairs
+from dpsel.audit.request import MechanismTarget, mechanism_target
+from dpsel.errors import UsageError
 
 
 def exact_loss(target: MechanismTarget, pair: ScorePair) -> float:

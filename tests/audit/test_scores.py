@@ -5,14 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpsel.audit.plan import ScorePlan, make_audit_plan
-from dpsel.audit.score import audit_score
-from dpsel.core.audit.tables import BOUNDS, handmade_pairs, random_pair
-from dpsel.core.audit.verdict import Verdict
-from dpsel.core.privacy import Neighbors, Unit
+from dpsel.audit.certificate import Verdict
+from dpsel.audit.request import ScoreRequest, make_audit_request
+from dpsel.audit.score import BOUNDS, audit_score, handmade_pairs, random_pair
+from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.registry import SCORES, ScoreKind
 from tests.audited import moves
-from tests.tables import Silent
+from tests.sample_tables import Silent
 
 
 @pytest.mark.parametrize("kind", SCORES.values(), ids=SCORES)
@@ -30,10 +29,10 @@ def test_scores_move_by_nearly_all_of_their_sensitivity_and_no_more(
 
 
 def test_the_certificate_says_where_and_how_far() -> None:
-    plan = make_audit_plan(
+    plan = make_audit_request(
         command=False, worst_case=False, seed=1, given={"score": "dot", "tables": "20"}
     )
-    assert isinstance(plan, ScorePlan)
+    assert isinstance(plan, ScoreRequest)
     certificate = audit_score(plan, Silent())
     assert certificate.verdict is Verdict.PASS
     add, replace = certificate.fields["largest_moves"]

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpsel as library
-from dpsel.core.errors import UsageError
-from dpsel.io.ledger_place import REQUIRE_LEDGER, is_demanded
+from dpsel.budget.place import REQUIRE_LEDGER, is_demanded
+from dpsel.errors import UsageError
 from tests.cli.conftest import Dpsel
 from tests.cli.test_reading_ahead import ahead
 from tests.ledgers import make_ledger, rows

@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from dpsel.core.evaluation import STAMP
+from dpsel.evaluation import STAMP
 from tests.cli.conftest import ROOT, Dpsel
 
 pytest.importorskip("sklearn", reason="two-stage and the LASSO need scikit-learn")

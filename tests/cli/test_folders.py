@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from tests.cli.conftest import Dpsel, Result
-from tests.io.test_hive import BOUNDS, write_folder
+from tests.tables.test_hive import BOUNDS, write_folder
 
 COMMANDS = {
     "select": ["--k", "2", "--epsilon", "1", "--seed", "1"],

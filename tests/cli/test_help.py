@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from dpsel.cli.app import _command_line
-from dpsel.cli.commands import COMMANDS, commands_within
+from dpsel.cli.app import COMMANDS, _command_line, commands_within
 from tests.cli.conftest import Dpsel
 
 WITHIN = {name: commands_within(name) for name in COMMANDS}

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 import dpsel as library
-from dpsel.core.errors import BudgetError, UsageError
-from dpsel.core.privacy import Unit
+from dpsel.budget.ledger import LedgerFile
+from dpsel.core.guarantee import Unit
 from dpsel.core.randomness import SystemRandomness
-from dpsel.io.ledger import LedgerFile
+from dpsel.errors import BudgetError, UsageError
 from tests.cli.conftest import ROOT, Dpsel
 from tests.cli.test_select import PUBLIC, record_of
 from tests.ledgers import make_ledger, rows, tamper
@@ -287,7 +287,7 @@ def test_a_charged_run_id_without_a_release_is_charged_again(
 
     run = ("select", "t.csv", *ASK, *LEDGER, "--run-id", "a")
     with monkeypatch.context() as patch:
-        patch.setattr("dpsel.run.select_from_scores", interrupted)
+        patch.setattr("dpsel.selection.run.select_from_scores", interrupted)
         result = dpsel(*run)
     assert (result.code, result.out) == (130, "")
     assert result.err.endswith(
@@ -454,7 +454,7 @@ def test_a_run_refuses_a_ledger_that_does_not_verify(place: Path, dpsel: Dpsel) 
 def test_a_locked_ledger_ends_the_run_without_a_release(
     place: Path, dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpsel.io.ledger_database.PATIENCE", 0.0)
+    monkeypatch.setattr("dpsel.budget.database.PATIENCE", 0.0)
     with closing(sqlite3.connect(place, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         result = dpsel("select", "t.csv", *ASK, *LEDGER)
@@ -483,7 +483,7 @@ def test_a_ledger_that_vanishes_before_the_release_is_stored_ends_the_run(
 def test_a_release_that_was_not_charged_is_a_bug_and_not_released(
     place: Path, dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dpsel import run as running
+    from dpsel.selection import run as running
 
     right = running.run_select
 
@@ -503,7 +503,7 @@ def test_a_release_that_was_not_charged_is_a_bug_and_not_released(
     spent = "note: epsilon 2 was charged to the ledger 'many' and stays charged\n"
     make_ledger(place, name="many")
     for wrong in (forgetful, twice, for_more_rows):
-        monkeypatch.setattr("dpsel.run.run_select", wrong)
+        monkeypatch.setattr("dpsel.selection.run.run_select", wrong)
         result = dpsel("select", "t.csv", *ASK, "--ledger", "many")
         assert (result.code, result.out) == (70, "")
         assert (spent in result.err) is (wrong is not forgetful)

@@ -13,7 +13,7 @@ MODULE = '''
 import numpy as np
 
 from dpsel.core.bounds import bounded_integers
-from dpsel.core.privacy import Neighbors
+from dpsel.core.guarantee import Neighbors
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.registry import ScoreKind
 

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpsel as library
-from dpsel import preprocessing
 from dpsel.core.arrays import FloatArray
 from dpsel.core.bounds import ONE
+from dpsel.preprocessing import run as preprocessing
 from tests.cli.conftest import ROOT, Dpsel
-from tests.tables import WRITERS, numbers, scored
+from tests.sample_tables import WRITERS, numbers, scored
 
 RAW = ROOT / "sample_data" / "synthetic_raw.csv"
 BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
@@ -294,8 +294,8 @@ def test_float32_halves_the_size(dpsel: Dpsel, tmp_path: Path) -> None:
 def test_row_groups_are_sized_for_reading_back(
     dpsel: Dpsel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpsel.io.writers._CELLS_PER_GROUP", 500)
-    monkeypatch.setattr("dpsel.io.arrow_table._CELLS_AT_ONCE", 50)
+    monkeypatch.setattr("dpsel.preprocessing.writers._CELLS_PER_GROUP", 500)
+    monkeypatch.setattr("dpsel.tables.arrow._CELLS_AT_ONCE", 50)
     numbers(200, 4).write_ipc(tmp_path / "raw.arrow")
     dpsel("preprocess", tmp_path / "raw.arrow", tmp_path / "t.parquet", "--target", "y")
     metadata = pq.ParquetFile(tmp_path / "t.parquet").metadata

@@ -8,9 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpsel.io import wide_parquet, wide_scan
+from dpsel.tables import wide_parquet
+from dpsel.tables import wide_parquet as wide_scan
 from tests.cli.conftest import Dpsel
-from tests.tables import numbers
+from tests.sample_tables import numbers
 
 ASK = ("--target", "y", "--k", 2, "--epsilon", 1, "--seed", 3)
 
@@ -71,8 +72,8 @@ def test_no_row_is_read_before_a_charge(
 def test_a_file_that_is_overwritten_with_its_old_time_is_read_again(
     tmp_path: Path, ahead: list[Path]
 ) -> None:
-    from dpsel.io.sources import Source
-    from dpsel.io.wide_parquet import begin_reading, open_wide_parquet
+    from dpsel.tables.sources import Source
+    from dpsel.tables.wide_parquet import begin_reading, open_wide_parquet
 
     table, other = tmp_path / "t.parquet", tmp_path / "other"
     for value, path in ((1.0, table), (2.0, other)):
@@ -93,8 +94,8 @@ def test_a_file_that_is_overwritten_with_its_old_time_is_read_again(
 def test_a_file_that_changes_meanwhile_is_read_again(
     table: Path, ahead: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dpsel.io.sources import Source
-    from dpsel.io.wide_parquet import begin_reading, open_wide_parquet
+    from dpsel.tables.sources import Source
+    from dpsel.tables.wide_parquet import begin_reading, open_wide_parquet
 
     begin_reading(str(table), rows_too=True)
     numbers(50, 6, seed=9).write_parquet(table)

@@ -8,7 +8,7 @@ import polars as pl
 
 from tests.cli.conftest import Dpsel
 from tests.s3_server import running
-from tests.tables import numbers
+from tests.sample_tables import numbers
 
 KEY, SECRET = "AKIAOFTHISTEST", "the-secret-of-this-test"
 ENVIRONMENT = {

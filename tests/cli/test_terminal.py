@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from dpsel.run import charge_nothing, run_select
+from dpsel.budget.account import charge_nothing
+from dpsel.selection.run import run_select
 from tests.cli.conftest import ROOT, Dpsel
 
 BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
@@ -178,7 +179,7 @@ def test_whatever_else_leaves_the_command_is_a_bug_and_not_a_silent_exit(
     def leave(**_: object) -> None:
         sys.exit(0)
 
-    monkeypatch.setattr("dpsel.plan.make_plan", leave)
+    monkeypatch.setattr("dpsel.selection.request.make_request", leave)
     result = dpsel("select", CSV, *ASK)
     assert (result.code, result.out) == (70, "")
     assert result.err.startswith("error: this is a bug in dpsel (SystemExit, leave in line ")
@@ -338,7 +339,7 @@ def test_a_sweep_shows_its_share_and_the_time_left() -> None:
 
 
 def test_every_pass_over_a_table_has_a_bar_of_its_own() -> None:
-    from tests.tables import Silent, plan_for
+    from tests.sample_tables import Silent, plan_for
 
     reporter = Silent()
     run_select(str(CSV), plan_for(), reporter, charge_nothing)

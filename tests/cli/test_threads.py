@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpsel.core.evaluation.data import Rows
-from dpsel.core.evaluation.draws import RoundDraws
-from dpsel.core.privacy import Neighbors, Unit
+from dpsel.budget.account import charge_nothing
+from dpsel.cluster.shards import Cluster, merge_totals, score_share
+from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores import kendall
-from dpsel.run import charge_nothing, run_select
-from dpsel.shares import Cluster, merge_totals, score_share
+from dpsel.evaluation.data import DataSet
+from dpsel.evaluation.methods import RoundDraws
+from dpsel.selection.run import run_select
 from tests.cli.conftest import Dpsel
-from tests.tables import Silent, numbers, plan_for
+from tests.sample_tables import Silent, numbers, plan_for
 
 ASK = ("--target", "y", "--k", "1", "--epsilon", "1", "--seed", "1")
 # More than the machines that run these tests are likely to have cores.
@@ -70,7 +71,7 @@ def test_a_share_of_a_cluster_has_as_many_as_its_worker_gives_it(
 
 def test_a_worker_of_an_evaluation_has_one(pools: list[int]) -> None:
     rng = np.random.default_rng(0)
-    rows = Rows(rng.standard_normal((50, 4)), rng.standard_normal(50))
+    rows = DataSet(rng.standard_normal((50, 4)), rng.standard_normal(50))
     RoundDraws(rows, Neighbors.ADD_REMOVE, Unit()).draw(2, 1.0, 1, make_randomness(1))
     assert set(pools) == {1}
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from dpsel import __version__
-from dpsel.cluster.client import connected
-from dpsel.cluster.plan import ClusterPlan
-from dpsel.cluster.running import Crew
+from dpsel.cluster.connection import connected
+from dpsel.cluster.dask import Crew
+from dpsel.cluster.place import Scheduler
 from dpsel.cluster.tasks import TaskError, do_task
-from dpsel.core.errors import ClusterError
+from dpsel.errors import ClusterError
 from tests.cluster import work
 from tests.cluster.conftest import Processes, processes, send, wait_until
 
@@ -30,7 +30,7 @@ def cluster_at(address: str, workers: int = 1, **settings: Any) -> Iterator[Crew
     import dask
 
     notes: list[str] = []
-    with dask.config.set(settings), connected(ClusterPlan(address, workers), notes.append) as found:
+    with dask.config.set(settings), connected(Scheduler(address, workers), notes.append) as found:
         yield found
     assert notes == []
 

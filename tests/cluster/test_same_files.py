@@ -8,14 +8,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dpsel.cluster.plan import ClusterPlan
-from dpsel.cluster.selecting import run_select_on
-from dpsel.core.errors import InputError
-from dpsel.core.selection import Selection
-from dpsel.io import splits
-from dpsel.run import charge_nothing
+from dpsel.budget.account import charge_nothing
+from dpsel.cluster import shards as splits
+from dpsel.cluster.place import Scheduler
+from dpsel.core.release import Selection
+from dpsel.errors import InputError
+from dpsel.selection.run import run_select_on
 from tests.cluster.conftest import Processes, processes
-from tests.tables import Silent, numbers, plan_for, write_ipc_stream
+from tests.sample_tables import Silent, numbers, plan_for, write_ipc_stream
 
 # A name that each process reads in its own folder: two machines with a disk each.
 OWN_FOLDER = "/proc/self/cwd"
@@ -45,7 +45,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def selected(name: str, own: Processes) -> Selection:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(splits, "TARGET_BYTES", 1)
-        where, plan = ClusterPlan(own.address, 1), plan_for(seed=1)
+        where, plan = Scheduler(own.address, 1), plan_for(seed=1)
         return run_select_on(where, f"{OWN_FOLDER}/{name}", plan, Silent(), charge_nothing)
 
 
@@ -83,7 +83,7 @@ def test_a_copy_that_changes_between_two_shares_is_noticed(
     own: Processes, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its first and last bytes stay the same, and so does the file that the caller sees."""
-    from dpsel.cluster.running import Crew
+    from dpsel.cluster.dask import Crew
 
     path = own.folder / "t.parquet"
     for place in (here / "t.parquet", path):

@@ -13,17 +13,17 @@ import polars as pl
 import pytest
 
 import dpsel as library
-from dpsel.cli.render import TerminalReporter
-from dpsel.cluster.door import no_collections
-from dpsel.cluster.plan import ClusterPlan
-from dpsel.cluster.selecting import run_select_on
-from dpsel.core.errors import UsageError
-from dpsel.core.selection import Selection
-from dpsel.io import splits
-from dpsel.run import charge_nothing
+from dpsel.budget.account import charge_nothing
+from dpsel.cli.terminal import TerminalReporter
+from dpsel.cluster import shards as splits
+from dpsel.cluster.dask import no_collections
+from dpsel.cluster.place import Scheduler
+from dpsel.core.release import Selection
+from dpsel.errors import UsageError
+from dpsel.selection.run import run_select_on
 from tests.cli.conftest import ROOT, Dpsel
 from tests.cluster.conftest import processes
-from tests.tables import Silent, numbers, plan_for
+from tests.sample_tables import Silent, numbers, plan_for
 
 SEED = 0x1234567890ABCDEF
 EPSILON = 1.2345678901234567
@@ -46,7 +46,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {"one": str(folder / "one.parquet"), **{n: str(folder / n) for n in ("few", "many")}}
 
 
-def drawn(table: str, where: ClusterPlan | None, size: int, **options: Any) -> Selection:
+def drawn(table: str, where: Scheduler | None, size: int, **options: Any) -> Selection:
     asked = {"k": 3, "epsilon": 0.3, "seed": 7, "exclude": ("who", "label"), **options}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(splits, "TARGET_BYTES", size)
@@ -67,7 +67,7 @@ def drawn(table: str, where: ClusterPlan | None, size: int, **options: Any) -> S
 def test_a_seeded_draw_is_the_same_for_any_partition_and_order(
     local_cluster: Any, tables: dict[str, str], partition: str, options: dict[str, Any]
 ) -> None:
-    where = ClusterPlan(local_cluster.scheduler_address, 2)
+    where = Scheduler(local_cluster.scheduler_address, 2)
     here = [drawn(tables["one"], None, 1, seed=seed, **options) for seed in range(4)]
     assert len({one.selected_indices for one in here}) > 1, "no draw depends on its seed"
     # From a share for every row group, with a tree over 90 / 4 of them, to one for all.
@@ -81,7 +81,7 @@ def test_progress_is_the_share_of_the_shares_that_are_done(
 ) -> None:
     monkeypatch.setattr(splits, "TARGET_BYTES", 1)
     reporter = Silent()
-    where = ClusterPlan(local_cluster.scheduler_address, 1)
+    where = Scheduler(local_cluster.scheduler_address, 1)
     plan = plan_for(exclude=("who", "label"))
     run_select_on(where, tables["one"], plan, reporter, charge_nothing)
     assert reporter.shares == [done / 23 for done in range(1, 24)]
@@ -94,7 +94,7 @@ def test_one_worker_without_mechanisms_or_randomness_does_it_too(
 
     options = {"person": "who", "rows_per_person": 2, "exclude": ("label",)}
     with processes(tmp_path, 1) as own:
-        there = drawn(tables["many"], ClusterPlan(own.address, 1), 1, **options)
+        there = drawn(tables["many"], Scheduler(own.address, 1), 1, **options)
         with no_collections():
             made = Client(own.address)
         with made as client:
@@ -102,7 +102,7 @@ def test_one_worker_without_mechanisms_or_randomness_does_it_too(
     assert there.to_dict() == drawn(tables["one"], None, 1, **options).to_dict()
     (modules,) = imported.values()
     ours = [name for name in modules if name.split(".")[0] == "dpsel"]
-    assert "dpsel.shares" in ours
+    assert "dpsel.cluster.shards" in ours
     forbidden = ("randomness", "mechanisms", "selection", "plan", "run", "spending", "budget")
     assert [name for name in ours if set(forbidden) & set(name.split("."))] == []
 
@@ -148,7 +148,7 @@ def test_nothing_that_is_sent_holds_epsilon_k_or_seed(
     spy = Spy()
     local_cluster.scheduler.add_plugin(spy, name="spy")
     try:
-        where = ClusterPlan(local_cluster.scheduler_address, 1)
+        where = Scheduler(local_cluster.scheduler_address, 1)
         options = {"person": "who", "rows_per_person": 2, "exclude": ("label",)}
         asked = {"k": 5, "epsilon": EPSILON, "seed": SEED, "mechanism": "permute-and-flip"}
         drawn(tables["one"], where, 1, **options, **asked)

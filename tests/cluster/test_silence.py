@@ -7,9 +7,9 @@ from typing import Any
 import dask
 import pytest
 
-from dpsel.cluster.client import connected
-from dpsel.cluster.plan import ClusterPlan
-from dpsel.core.errors import ClusterError
+from dpsel.cluster.connection import connected
+from dpsel.cluster.place import Scheduler
+from dpsel.errors import ClusterError
 from tests.cluster import work
 from tests.cluster.conftest import Processes, processes, send, wait_until
 
@@ -34,7 +34,7 @@ def run_and_stop(
         begun = [place.name.split("-") for place in folder.glob("*-*") if place.is_file()]
         return [int(pid) for task, pid in begun if task not in found]
 
-    where = ClusterPlan(own.address, workers)
+    where = Scheduler(own.address, workers)
     with connected(where, note):
         pass  # All workers are there: on a busy machine that takes longer than `SHORT`.
     with dask.config.set(SHORT), connected(where, note) as crew:

@@ -10,9 +10,9 @@ from typing import Any
 import dask
 import pytest
 
-from dpsel.cluster.client import connected
-from dpsel.cluster.plan import ClusterPlan
-from dpsel.core.errors import ClusterError
+from dpsel.cluster.connection import connected
+from dpsel.cluster.place import Scheduler
+from dpsel.errors import ClusterError
 from tests.cli.conftest import ROOT, Dpsel
 from tests.cluster import work
 from tests.cluster.conftest import ended, send, started_dpsel, wait_until
@@ -54,7 +54,7 @@ def mode(place: Path) -> int:
 def test_jobs_work_in_secret_and_leave_nothing(
     slurm: Slurm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with use(slurm, monkeypatch), connected(ClusterPlan("slurm", 2), print) as crew:
+    with use(slurm, monkeypatch), connected(Scheduler("slurm", 2), print) as crew:
         found = dict(crew.run(work.added, 7, {str(number): number for number in range(9)}))
         assert found == {str(number): 7 + number for number in range(9)}
         wait_until(lambda: len(crew._client.nthreads()) == 2)
@@ -91,7 +91,7 @@ def test_a_refused_job_is_said_in_the_words_of_sbatch(
     with (
         use(slurm, monkeypatch),
         pytest.raises(ClusterError) as raised,
-        connected(ClusterPlan("slurm", 1), print),
+        connected(Scheduler("slurm", 1), print),
     ):
         pass
     assert str(raised.value) == (
@@ -107,7 +107,7 @@ def test_where_there_is_no_slurm_it_is_said(
     monkeypatch.setenv("PATH", str(tmp_path))
     with (
         pytest.raises(ClusterError, match="sbatch is not on the PATH"),
-        connected(ClusterPlan("slurm", 1), print),
+        connected(Scheduler("slurm", 1), print),
     ):
         pass
 

@@ -9,9 +9,9 @@ from typing import Any
 import dask
 import pytest
 
-from dpsel.cluster.client import connected
-from dpsel.cluster.plan import ClusterPlan
-from dpsel.core.errors import ClusterError
+from dpsel.cluster.connection import connected
+from dpsel.cluster.place import Scheduler
+from dpsel.errors import ClusterError
 from tests.cli.conftest import Dpsel
 from tests.cluster import work
 from tests.cluster.conftest import Processes, ended, processes, started_dpsel
@@ -69,7 +69,7 @@ def configured(files: dict[str, str]) -> Any:
 
 
 def refused(own: Processes, address: str) -> str:
-    with pytest.raises(ClusterError) as raised, connected(ClusterPlan(address, 1), print):
+    with pytest.raises(ClusterError) as raised, connected(Scheduler(address, 1), print):
         pass
     return str(raised.value)
 
@@ -82,7 +82,7 @@ def test_only_members_of_an_encrypted_cluster_get_in(tmp_path: Path) -> None:
         assert own.address.startswith("tls://")
         host, port = own.address.removeprefix("tls://").split(":")
         notes: list[str] = []
-        with configured(ours), connected(ClusterPlan(own.address, 1), notes.append) as crew:
+        with configured(ours), connected(Scheduler(own.address, 1), notes.append) as crew:
             assert dict(crew.run(work.added, 1, {"a": 1})) == {"a": 2}
         assert notes == []
         # What answers at that port speaks TLS, with our certificate.
@@ -127,7 +127,7 @@ def test_a_plain_connection_to_another_machine_is_noted() -> None:
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "0.2s"}),
         pytest.raises(ClusterError, match="cannot connect"),
-        connected(ClusterPlan("tcp://192.0.2.7:8786", 1), notes.append),
+        connected(Scheduler("tcp://192.0.2.7:8786", 1), notes.append),
     ):
         pass
     assert notes == [

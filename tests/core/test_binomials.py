@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpsel.core.mechanisms.binomials import log_binomial, log_binomial_gap
-from dpsel.core.mechanisms.lazy import log_node_size
+from dpsel.core.mechanisms.samplers import log_node_size
 
 
 def one(value: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsel.core.bounds import ONE, Interval, bounded_integers
-from dpsel.core.errors import UsageError
+from dpsel.errors import UsageError
 
 ANY_FLOAT = st.floats(allow_nan=True, allow_infinity=True, allow_subnormal=True)
 

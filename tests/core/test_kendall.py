@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from dpsel.core.arrays import FloatArray
-from dpsel.core.blocks import Block
+from dpsel.core.batch import Batch
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds
-from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores import kendall
 from dpsel.core.scores.kendall import UNIT, KendallScore, inversions
 
@@ -34,7 +34,7 @@ def score_of(width: int, threads: int = 1) -> KendallScore:
 
 def scored(X: FloatArray, y: FloatArray, threads: int = 1) -> list[int]:
     score = score_of(X.shape[1], threads)
-    score.add(score.part(Block(0, X, y)))
+    score.add(score.part(Batch(0, X, y)))
     values = score.scores().values
     assert values.dtype == np.int64
     return list(values.tolist())
@@ -104,7 +104,7 @@ def test_the_cut_into_blocks_does_not_matter(table: list[list[float]], data: st.
         splits = sorted(data.draw(st.sets(st.integers(1, WIDTH - 1))))
         groups = list(zip([0, *splits], [*splits, WIDTH], strict=True))
         for first, last in data.draw(st.permutations(groups)):
-            score.add(score.part(Block(first, X[start:stop, first:last], y[start:stop])))
+            score.add(score.part(Batch(first, X[start:stop, first:last], y[start:stop])))
     assert score.scores().values.tolist() == scored(X, y)
 
 
@@ -172,8 +172,8 @@ def test_a_long_table_has_an_exact_score() -> None:
 
 def test_blocks_out_of_order_are_a_bug_and_are_refused() -> None:
     score = score_of(3)
-    score.add(score.part(Block(0, np.zeros((2, 2)), np.zeros(2))))
+    score.add(score.part(Batch(0, np.zeros((2, 2)), np.zeros(2))))
     with pytest.raises(ValueError, match="order of the rows"):
-        score.add(score.part(Block(1, np.zeros((2, 2)), np.zeros(2))))
+        score.add(score.part(Batch(1, np.zeros((2, 2)), np.zeros(2))))
     with pytest.raises(ValueError, match="fewer rows"):
         score.scores()

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsel.core.errors import UsageError
 from dpsel.core.picks import affordable_picks, rows_needed
+from dpsel.errors import UsageError
 
 
 def test_picks_are_what_the_formula_says() -> None:

@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from dpsel.core.arrays import WordArray
-from dpsel.core.errors import UsageError
-from dpsel.core.mechanisms.losses import largest_noise
+from dpsel.core.mechanisms.classes import largest_noise
 from dpsel.core.randomness import (
     SystemRandomness,
     derived_seed,
@@ -17,6 +16,7 @@ from dpsel.core.randomness import (
     make_randomness,
     seeded_generator,
 )
+from dpsel.errors import UsageError
 from tests.chi_square import ALPHA
 
 BELOW_MEDIAN = 1 << 63

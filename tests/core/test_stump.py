@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsel.core.arrays import IntArray, NumberArray
-from dpsel.core.errors import UsageError
 from dpsel.core.scores import questions
 from dpsel.core.scores.cell_keys import cell_keys
 from dpsel.core.scores.stump import UNIT, Cells, RowWeights, stump_scores
+from dpsel.errors import UsageError
 
 FLOAT = st.one_of(
     st.floats(allow_nan=True, allow_infinity=True, allow_subnormal=True),

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from dpsel.io.provenance import KEY, SCHEMA_ID, names_digest
+from dpsel.tables.provenance import KEY, SCHEMA_ID, names_digest
 from tests.hardening.canaries import NUMBER, TEXT
 
 ASK = ("--target", "y", "--k", "2", "--epsilon", "1", "--threads", "1")
@@ -121,11 +121,11 @@ def _typed_originals() -> list[Original]:
             arguments = ("select", "t.parquet", *options)
             name = f"parquet-{way}"
             found.append(Original(name, {"t.parquet": content}, "t.parquet", arguments))
-            wide = {"dpsel.io.wide_parquet._LONG_FOOTER": 1}
+            wide = {"dpsel.tables.wide_parquet._LONG_FOOTER": 1}
             found.append(
                 Original(f"{name}-wide", {"t.parquet": content}, "t.parquet", arguments, wide)
             )
-        cut = {"dpsel.io.parquet_table._ROWS_AT_ONCE": 4}
+        cut = {"dpsel.tables.parquet._ROWS_AT_ONCE": 4}
         content = parquet(table)
         found.append(Original("parquet-cut", {"t.parquet": content}, "t.parquet", arguments, cut))
         for make, name in ((pa.ipc.new_file, "t.arrow"), (pa.ipc.new_stream, "t.arrows")):
@@ -153,7 +153,7 @@ def _text_originals() -> list[Original]:
         }
         for name, content in contents.items():
             found.append(Original(name, {name: content}, name, ("select", name, *options)))
-        small = {"dpsel.io.cells._MANY_COLUMNS": 2}
+        small = {"dpsel.tables.delimited._MANY_COLUMNS": 2}
         arguments = ("select", "t.csv", *options)
         found.append(Original("wide.csv", {"t.csv": plain}, "t.csv", arguments, small))
         arguments = ("baseline", "t.csv", *ASK, *options[len(ASK) : -2], "--exclude", "who")

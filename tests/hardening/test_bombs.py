@@ -13,12 +13,14 @@ import pyarrow as pa
 import pyarrow.ipc
 import pytest
 
-from dpsel.io import arrow_table, parquet_table, wide_parquet
-from dpsel.io.parquet_footer import footer_shape
+from dpsel.tables import arrow as arrow_table
+from dpsel.tables import parquet as parquet_table
+from dpsel.tables import wide_parquet
+from dpsel.tables.parquet_footer import footer_shape
 from tests.cli.conftest import Dpsel
 from tests.hardening import handmade_parquet as made
 from tests.hardening.measured import BOUND_KB, Measured, check, measured
-from tests.tables import WRITERS, numbers, scored
+from tests.sample_tables import WRITERS, numbers, scored
 
 ASK = ("--target", "y", "--k", "1", "--epsilon", "1", "--format", "names")
 ONE = struct.pack("<d", 1.0)

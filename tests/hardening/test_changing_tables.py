@@ -12,15 +12,16 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dpsel.cli.render import TerminalReporter
-from dpsel.core.errors import InputError
-from dpsel.evaluating import _Notes
-from dpsel.io.sources import Source
-from dpsel.run import charge_nothing, run_select
+from dpsel.budget.account import charge_nothing
+from dpsel.cli.terminal import TerminalReporter
+from dpsel.errors import InputError
+from dpsel.evaluation.data import _Notes
+from dpsel.selection.run import run_select
+from dpsel.tables.sources import Source
 from tests.cli.conftest import Dpsel
 from tests.ledgers import make_ledger, rows
 from tests.s3_server import running
-from tests.tables import WRITERS, Silent, numbers, plan_for
+from tests.sample_tables import WRITERS, Silent, numbers, plan_for
 
 CHANGED = (
     "was changed while it was read; nothing of it is used. Run it again when nobody writes to it"

@@ -10,10 +10,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpsel.io.sources import Source
-from dpsel.io.wide_parquet import open_wide_parquet
+from dpsel.tables.sources import Source
+from dpsel.tables.wide_parquet import open_wide_parquet
 from tests.cli.conftest import ROOT, Dpsel
-from tests.tables import WRITERS, numbers
+from tests.sample_tables import WRITERS, numbers
 
 ASK = ("--target", "y", "--k", "1", "--epsilon", "1", "--format", "names")
 MEMORY = "/proc/self/mem"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpsel.core.arrays import FloatArray
-from dpsel.io.cells import cells_of
+from dpsel.tables.delimited import cells_of
 
 WIDTH, HEIGHT = 2000, 8
 """More columns than are read one by one."""

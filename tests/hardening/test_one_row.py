@@ -10,11 +10,11 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 
-from dpsel.io import wide_parquet
-from dpsel.io.arrow_values import sound
-from dpsel.io.rows_of_text import cut_rows, rows_end
+from dpsel.tables import wide_parquet
+from dpsel.tables.cells import sound
+from dpsel.tables.delimited_rows import cut_rows, rows_end
 from tests.cli.conftest import ROOT, Dpsel
-from tests.tables import scored
+from tests.sample_tables import scored
 
 ASK = ("--target", "y", "--k", "1", "--epsilon", "1")
 
@@ -80,7 +80,7 @@ def test_an_odd_beginning_is_seen_through_in_no_time(
 def test_short_rows_are_cut_into_blocks_that_fit_in_memory(
     row: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpsel.io.rows_of_text._CELLS_AT_ONCE", 30)
+    monkeypatch.setattr("dpsel.tables.delimited_rows._CELLS_AT_ONCE", 30)
     for count in (1, 9, 10, 11, 20, 25):
         blocks = list(cut_rows(row * count, 3))
         assert b"".join(blocks) == row * count

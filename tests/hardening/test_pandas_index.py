@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpsel
-from dpsel.core.errors import InputError, UsageError
-from dpsel.io import wide_parquet
+from dpsel.errors import InputError, UsageError
+from dpsel.tables import wide_parquet
 from tests.cli.conftest import Dpsel
-from tests.tables import scored
+from tests.sample_tables import scored
 
 HIDDEN = "__index_level_0__"
 COLUMNS = {"x": [1.0, 0.5, -1.0], "z": [0.5, 0.5, 0.5], "y": [1.0, 1.0, -1.0]}

@@ -14,11 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpsel.core.errors import DpselError
-from dpsel.io import wide_parquet, wide_parquet_table
-from dpsel.io.sources import Source
+from dpsel.errors import DpselError
+from dpsel.tables import wide_parquet
+from dpsel.tables import wide_parquet as wide_parquet_table
+from dpsel.tables.sources import Source
 from tests.cli.conftest import Dpsel
-from tests.tables import scored
+from tests.sample_tables import scored
 
 _NUMBERS = [1, 0, None, 1, 7, 0, 7]
 _DAYS = [None if number is None else dt.date(2020, 1, 1 + number) for number in _NUMBERS]

@@ -18,10 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsel.core.bounds import ONE
-from dpsel.io import wide_parquet
-from dpsel.io.distinct import distinct_persons
-from dpsel.io.words import exact_number
-from tests.tables import WRITERS, scored
+from dpsel.tables import wide_parquet
+from dpsel.tables.cells import exact_number
+from dpsel.tables.labels import distinct_persons
+from tests.sample_tables import WRITERS, scored
 
 NOBODY = [None, "", " ", "\t ", "nan", "NaN", "-nan", "NA", "null", "None", "<NA>"]
 

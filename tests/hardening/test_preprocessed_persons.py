@@ -11,12 +11,13 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 
-from dpsel import preprocessing
 from dpsel.core.bounds import ONE
-from dpsel.core.errors import InputError
-from dpsel.io import parquet_table, wide_parquet
+from dpsel.errors import InputError
+from dpsel.preprocessing import run as preprocessing
+from dpsel.tables import parquet as parquet_table
+from dpsel.tables import wide_parquet
 from tests.cli.conftest import Dpsel
-from tests.tables import scored
+from tests.sample_tables import scored
 
 BOUNDS = "[default]\nlower = -1\nupper = 1\n"
 OUTPUTS = ["o.parquet", "o.arrow", "o.csv"]

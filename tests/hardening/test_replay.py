@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 import dpsel.cli.app as command_line
-from dpsel import spending
+from dpsel.budget import account as spending
 from dpsel.core.mechanisms.registry import MECHANISMS
 from dpsel.core.scores.registry import SCORES
-from dpsel.io import wide_parquet
+from dpsel.tables import wide_parquet
 from tests.hardening.canaries import leaks
 from tests.hardening.neighbors import (
     NAMES,
@@ -219,7 +219,7 @@ def test_preprocess_with_public_bounds_ends_alike_for_neighbors(
 
 
 def test_a_record_that_tells_is_noticed(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dpsel.io.records import selection_text as honest
+    from dpsel.selection.record import selection_text as honest
 
     def telling(*arguments: object) -> str:
         size = os.path.getsize("t.csv")

@@ -7,9 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dpsel import top_k
-from dpsel.core.arrays import FloatArray, IntArray
-from dpsel.core.audit.exact_law import (
+from dpsel.audit.laws import (
     Class,
     Subset,
     class_law,
@@ -18,15 +16,18 @@ from dpsel.core.audit.exact_law import (
     right_size,
     subset_law,
 )
-from dpsel.core.audit.loss import loss
-from dpsel.core.mechanisms import direct, lazy, lipschitz
+from dpsel.audit.loss import loss
+from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.mechanisms import Sampler, lipschitz
+from dpsel.core.mechanisms import samplers as direct
+from dpsel.core.mechanisms import samplers as lazy
 from dpsel.core.mechanisms.binomials import log_binomial, log_binomial_gap
+from dpsel.core.mechanisms.classes import LipschitzLosses
 from dpsel.core.mechanisms.lipschitz import float_slack
-from dpsel.core.mechanisms.losses import LipschitzLosses
 from dpsel.core.mechanisms.noisy import effective_epsilon
 from dpsel.core.mechanisms.ranking import Ranking
-from dpsel.core.mechanisms.sampler import Sampler
 from dpsel.core.randomness import make_randomness
+from dpsel.core.release import top_k
 from tests.chi_square import ALPHA, p_value
 from tests.core.test_randomness import Scripted
 

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpsel.core.audit.exact_law import subset_law
-from dpsel.core.audit.laws import LAWS, peeling_law
-from dpsel.core.audit.loss import loss
-from dpsel.core.audit.pairs import two_levels
-from dpsel.core.mechanisms.peeling import concentrated_rho, round_epsilon
+from dpsel.audit.laws import LAWS, peeling_law, subset_law
+from dpsel.audit.loss import loss
+from dpsel.audit.pairs import two_levels
+from dpsel.core.mechanisms.noisy import concentrated_rho, round_epsilon
 
 MUTANT = 0.9
 """What a mutant's noise or sensitivity is multiplied with."""

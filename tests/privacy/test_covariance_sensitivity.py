@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsel.core.arrays import FloatArray
-from dpsel.core.blocks import Block
+from dpsel.core.batch import Batch
 from dpsel.core.bounds import ONE, Bounds, Interval
-from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.base import Scores
-from dpsel.core.scores.covariance import CovarianceScore
+from dpsel.core.scores.sums import CovarianceScore
 
 WIDTH = 3
 BOUNDS = Bounds.of([Interval(-1, 1), Interval(0, 10), Interval(-1e-3, 5e300)], Interval(-2, 1))
@@ -31,7 +31,7 @@ LOW, HIGH = [-np.inf] * (WIDTH + 1), [np.inf] * (WIDTH + 1)
 def scored(table: list[list[float]], neighbors: Neighbors, rows: int = 1) -> Scores:
     cells = np.array(table, dtype=np.float64).reshape(len(table), WIDTH + 1)
     score = CovarianceScore(BOUNDS, neighbors, Unit("person" if rows > 1 else "row", rows))
-    score.add(score.part(Block(0, cells[:, :WIDTH], cells[:, WIDTH])))
+    score.add(score.part(Batch(0, cells[:, :WIDTH], cells[:, WIDTH])))
     return score.scores()
 
 
@@ -136,7 +136,7 @@ def test_scores_equal_exact_fractions_however_the_table_is_cut(
         # Not the same for all rows: rows counted twice everywhere would cancel out.
         splits = sorted(data.draw(st.sets(st.integers(1, WIDTH - 1))))
         for first, last in zip([0, *splits], [*splits, WIDTH], strict=True):
-            blocks.append(Block(first, X[rows, first:last], y[rows]))
+            blocks.append(Batch(first, X[rows, first:last], y[rows]))
     with ThreadPoolExecutor(threads) as pool:
         for part in pool.map(score.part, data.draw(st.permutations(blocks))):
             score.add(part)
@@ -157,7 +157,7 @@ def test_sums_stay_exact_where_64_bits_would_not_do() -> None:
     score = CovarianceScore(
         Bounds.of([Interval(-1, 1)], Interval(-1, 1)), Neighbors.ADD_REMOVE, Unit()
     )
-    score.add(score.part(Block(0, column[:, np.newaxis], column)))
+    score.add(score.part(Batch(0, column[:, np.newaxis], column)))
     n = 2 * half + 1
     assert score.scores().values.tolist() == [(n * (2 * half * ONE * ONE + 1) - 1) // n]
 
@@ -166,7 +166,7 @@ def test_the_largest_table_has_scores_that_fit_64_bits() -> None:
     score = CovarianceScore(
         Bounds.of([Interval(-1, 1)], Interval(-1, 1)), Neighbors.ADD_REMOVE, Unit()
     )
-    part = score.part(Block(0, np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])))
+    part = score.part(Batch(0, np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])))
     times = (1 << 30) - 1
     score.add(type(part)(0, 2 * times, 0, part.sums * times))
     assert score.scores().values.tolist() == [2 * times * ONE * ONE]
@@ -180,13 +180,13 @@ def test_a_table_without_variation_scores_zero(table: list[list[float]]) -> None
 def test_rows_and_targets_count_once_however_many_blocks_they_are_in() -> None:
     X, y = np.repeat([[1.0], [-1.0], [0.5]], WIDTH, axis=1), np.array([1.0, 0.0, -0.5])
     score = CovarianceScore(UNIT_BOUNDS, Neighbors.ADD_REMOVE, Unit())
-    score.add(score.part(Block(0, X[:1], y[:1])))
+    score.add(score.part(Batch(0, X[:1], y[:1])))
     for feature in range(WIDTH):
-        score.add(score.part(Block(feature, X[1:, feature : feature + 1], y[1:])))
+        score.add(score.part(Batch(feature, X[1:, feature : feature + 1], y[1:])))
     assert score.scores().values.tolist() == exact_covariance(X, y)
 
 
 def test_parts_do_not_show_when_printed() -> None:
     score = CovarianceScore(UNIT_BOUNDS, Neighbors.ADD_REMOVE, Unit())
-    part = score.part(Block(0, np.ones((3, WIDTH)), np.ones(3)))
+    part = score.part(Batch(0, np.ones((3, WIDTH)), np.ones(3)))
     assert str(3 * ONE) not in repr(part)

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsel.core.arrays import FloatArray
-from dpsel.core.blocks import Block
+from dpsel.core.batch import Batch
 from dpsel.core.bounds import ONE, Bounds, Interval
-from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.base import Scores
-from dpsel.core.scores.dot import DotScore
 from dpsel.core.scores.registry import SCORES, ScoreKind
+from dpsel.core.scores.sums import DotScore
 
 WIDTH = 3
 BOUNDS = Bounds.of([Interval(-1, 1), Interval(0, 10), Interval(-1e-3, 5e300)], Interval(-2, 1))
@@ -26,7 +26,7 @@ TABLE = st.lists(ROW, max_size=8)
 def scored(table: list[list[float]], neighbors: Neighbors, rows: int = 1) -> Scores:
     cells = np.array(table, dtype=np.float64).reshape(len(table), WIDTH + 1)
     score = DotScore(BOUNDS, neighbors, Unit("person" if rows > 1 else "row", rows))
-    score.add(score.part(Block(0, cells[:, :WIDTH], cells[:, WIDTH])))
+    score.add(score.part(Batch(0, cells[:, :WIDTH], cells[:, WIDTH])))
     return score.scores()
 
 
@@ -103,7 +103,7 @@ def test_scores_equal_exact_integer_arithmetic_however_the_table_is_cut(
     split = data.draw(st.integers(1, WIDTH))
     for rows in (slice(0, cut), slice(cut, None)):
         for first, last in ((0, split), (split, WIDTH)):
-            blocks.append(Block(first, X[rows, first:last], y[rows]))
+            blocks.append(Batch(first, X[rows, first:last], y[rows]))
     for block in data.draw(st.permutations(blocks)):
         score.add(score.part(block))
     assert score.scores().values.tolist() == exact_dot(X, y)
@@ -116,7 +116,7 @@ def test_sums_stay_exact_where_floats_alone_would_not() -> None:
     y = np.ones(rows + 1)
     X[-1] = y[-1] = 2.0**-16
     score = DotScore(Bounds.of([Interval(-1, 1)], Interval(-1, 1)), Neighbors.ADD_REMOVE, Unit())
-    score.add(score.part(Block(0, X, y)))
+    score.add(score.part(Batch(0, X, y)))
     assert score.scores().values.tolist() == [rows * ONE * ONE + 1]
 
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpsel.core import kendall_rounds as rounds_module
+from dpsel.core import rounds as rounds_module
 from dpsel.core.arrays import FloatArray, IntArray
-from dpsel.core.blocks import Block
+from dpsel.core.batch import Batch
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds
-from dpsel.core.errors import UsageError
-from dpsel.core.kendall_rounds import kendall_rounds
-from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.randomness import Randomness, make_randomness
+from dpsel.core.rounds import kendall_rounds
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.kendall import UNIT, KendallScore
+from dpsel.errors import UsageError
 from tests.chi_square import ALPHA, p_value
 
 PAIR = {Neighbors.ADD_REMOVE: 1.25, Neighbors.REPLACE_ONE: 2.0}
@@ -155,7 +155,7 @@ def compared(cells: FloatArray, k: int, monkeypatch: pytest.MonkeyPatch) -> list
     def real(x: FloatArray, others: FloatArray) -> IntArray:
         bounds = Bounds.of([UNIT_INTERVAL] * others.shape[1], UNIT_INTERVAL)
         score = KendallScore(bounds, Neighbors.ADD_REMOVE, Unit())
-        score.add(Block(0, others, x))
+        score.add(Batch(0, others, x))
         return score.scores().values.astype(np.int64)
 
     monkeypatch.setattr(rounds_module, "peeling", first)

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsel import select
+from dpsel.audit.laws import permute_and_flip_law
+from dpsel.audit.loss import loss
 from dpsel.core.arrays import FloatArray, IntArray
-from dpsel.core.audit.laws import permute_and_flip_law
-from dpsel.core.audit.loss import loss
-from dpsel.core.blocks import Block
+from dpsel.core.batch import Batch
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds
+from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.mechanisms.registry import MECHANISMS
-from dpsel.core.privacy import Neighbors, Unit
 from dpsel.core.randomness import make_randomness
+from dpsel.core.release import Selection, release
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.kendall import UNIT, KendallScore
-from dpsel.core.selection import Selection, select_from_scores
+from dpsel.selection.api import select
 
 WIDTH = 3
 CELL = st.one_of(
@@ -39,7 +39,7 @@ def scored(
     bounds = Bounds.of([UNIT_INTERVAL] * (cells.shape[1] - 1), UNIT_INTERVAL)
     bounds = replace(bounds, two_classes=two_classes)
     score = KendallScore(bounds, neighbors, Unit("person" if rows > 1 else "row", rows))
-    score.add(score.part(Block(0, cells[:, :-1], cells[:, -1])))
+    score.add(score.part(Batch(0, cells[:, :-1], cells[:, -1])))
     return score.scores()
 
 
@@ -282,9 +282,9 @@ def test_a_run_knows_from_its_options_alone_whether_there_are_two_classes(
 
     def seen_scores(scores: Scores, *arguments: Any, **options: Any) -> Selection:
         seen.append(scores)
-        return select_from_scores(scores, *arguments, **options)
+        return release(scores, *arguments, **options)
 
-    monkeypatch.setattr("dpsel.run.select_from_scores", seen_scores)
+    monkeypatch.setattr("dpsel.selection.run.select_from_scores", seen_scores)
     labels = ["yes", "no", "maybe", None] if positive else [1.0, 0.0, 1.0, 0.0]
     table = pl.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": [4.0, 1.0, 2.0, 3.0], "y": labels})
     select(

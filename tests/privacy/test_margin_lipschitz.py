@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from dpsel.core.audit.exact_law import Subset, flip_law, subset_law
-from dpsel.core.audit.loss import loss
-from dpsel.core.mechanisms.margin_lipschitz import margin_lipschitz
-from dpsel.core.mechanisms.sampler import Sampler
+from dpsel.audit.laws import Subset, flip_law, subset_law
+from dpsel.audit.loss import loss
+from dpsel.core.mechanisms import Sampler
+from dpsel.core.mechanisms.lipschitz import margin_lipschitz
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import Scores
 from tests.chi_square import ALPHA, p_value

@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpsel.core.audit.exact_law import Subset
-from dpsel.core.audit.laws import joint_law, laplace_law, peeling_law, permute_and_flip_law
-from dpsel.core.audit.loss import loss
-from dpsel.core.errors import UsageError
+from dpsel.audit.laws import Subset, joint_law, laplace_law, peeling_law, permute_and_flip_law
+from dpsel.audit.loss import loss
 from dpsel.core.mechanisms.joint import joint
-from dpsel.core.mechanisms.oneshot_laplace import noise_scale, oneshot_laplace
-from dpsel.core.mechanisms.peeling import peeling, round_epsilon
+from dpsel.core.mechanisms.noisy import noise_scale, oneshot_laplace, peeling, round_epsilon
 from dpsel.core.mechanisms.permute_and_flip import permute_and_flip
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import Scores
+from dpsel.errors import UsageError
 from tests.chi_square import ALPHA, p_value
 
 DRAWS = 20_000
@@ -137,7 +135,7 @@ def test_a_delta_changes_the_law_of_oneshot_noise_by_its_scale(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     scores = Scores(np.array(X) * 20, 1.0)
-    monkeypatch.setattr("dpsel.core.mechanisms.oneshot_laplace.noise_scale", lambda *_: 2.5)
+    monkeypatch.setattr("dpsel.core.mechanisms.noisy.noise_scale", lambda *_: 2.5)
     rows = oneshot_laplace(scores, 3, 0.2, make_randomness(8), draws=DRAWS, delta=0.01)
     observed: Counter[Subset] = Counter(map(tuple, rows.tolist()))
     law = laplace_law([20 * x for x in X], 3, 2 * 3 * 0.2 / 2.5)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.stump import UNIT, Cells, RowWeights, stump_scores, stump_sensitivity
 
 ROW = Unit()

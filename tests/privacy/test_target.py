@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dpsel.core.arrays import FloatArray
 from dpsel.core.discrete import discrete_laplace, whole_below
-from dpsel.core.errors import UsageError
+from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.median import (
     TAUS,
     Median,
@@ -25,7 +25,6 @@ from dpsel.core.median import (
     mass_below,
     private_median,
 )
-from dpsel.core.privacy import Neighbors, Unit
 from dpsel.core.randomness import SeededRandomness
 from dpsel.core.scores.stump import UNIT
 from dpsel.core.target import (
@@ -40,6 +39,7 @@ from dpsel.core.target import (
     public_center,
     sign_weights,
 )
+from dpsel.errors import UsageError
 from tests.chi_square import ALPHA, p_value
 
 ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
@@ -129,7 +129,7 @@ def test_the_base_measure_has_the_parts_it_says() -> None:
 
 
 def law_of(y: list[float], epsilon: Fraction, steps: int) -> list[Piece]:
-    return MedianLaw(np.array(y, dtype=np.float64), epsilon, steps).pieces
+    return MedianLaw(np.array(y, dtype=np.float64), epsilon, steps).pending_batches
 
 
 def as_table(pieces: list[Piece]) -> dict[tuple[int, int], float]:

@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dpsel.core.arrays import FloatArray, IntArray
-from dpsel.core.kept import KeptTable, Matrix
-from dpsel.core.lasso import _centred_products, _fitted, _fitted_to_products, quiet_solver
-from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.guarantee import Neighbors, Unit
+from dpsel.core.matrix import KeptTable, Matrix
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import Scores
-from dpsel.core.twostage import (
+from dpsel.core.votes import (
     block_votes,
     contiguous_blocks,
     independent_blocks,
     random_partition,
     two_stage_scores,
 )
-from dpsel.io.scratch import ScratchKeeper
+from dpsel.selection.lasso import _centred_products, _fitted, _fitted_to_products, quiet_solver
+from dpsel.tables.spill import ScratchKeeper
 from tests.chi_square import ALPHA, p_value
 from tests.core.test_randomness import Scripted
 

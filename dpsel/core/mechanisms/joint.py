@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
-from dpsel.core.checks import check_epsilon, check_k
+from dpsel.core.guarantee import check_epsilon, check_k
 from dpsel.core.mechanisms.noisy import effective_epsilon, rounding_cost, weighted_scores
 from dpsel.core.mechanisms.ranking import Ranking
 from dpsel.core.randomness import Randomness, exponentials, integers_below

@@ -1,20 +1,27 @@
-"""What the Lipschitz mechanisms share: one noisy comparison of all k-subsets, class by class."""
+"""The Lipschitz mechanisms, canonical and with a margin: one noisy comparison of all k-subsets."""
 
 from collections.abc import Callable
 
 import numpy as np
 
 from dpsel.core.arrays import IntArray
-from dpsel.core.checks import check_epsilon, check_gamma, check_k
-from dpsel.core.mechanisms.direct import direct_classes
-from dpsel.core.mechanisms.lazy import lazy_classes
-from dpsel.core.mechanisms.losses import LipschitzLosses, log_subsets
-from dpsel.core.mechanisms.members import uniform_members
+from dpsel.core.guarantee import check_epsilon, check_k
+from dpsel.core.mechanisms import Sampler
+from dpsel.core.mechanisms.classes import LipschitzLosses, log_subsets, uniform_members
 from dpsel.core.mechanisms.noisy import effective_epsilon
 from dpsel.core.mechanisms.ranking import Ranking
-from dpsel.core.mechanisms.sampler import Sampler
+from dpsel.core.mechanisms.samplers import direct_classes, lazy_classes
 from dpsel.core.randomness import Randomness
 from dpsel.core.scores.base import Scores
+from dpsel.errors import UsageError
+
+
+def check_gamma(gamma: float) -> float:
+    """Return a gamma between 0 and 1."""
+    if not 0.0 <= gamma <= 1.0:
+        raise UsageError(f"gamma must be between 0 and 1, got {gamma:g}")
+    return gamma
+
 
 CLASSES: dict[Sampler, Callable[[LipschitzLosses, int, Randomness], tuple[IntArray, IntArray]]] = {
     Sampler.LAZY: lazy_classes,
@@ -87,3 +94,72 @@ def float_slack(d: int, k: int) -> float:
     """
     eta = 256 * 2.0**-52 * (log_subsets(d, k) + 1024.0)
     return 4.0 * eta
+
+
+def canonical_lipschitz(
+    scores: Scores,
+    k: int,
+    epsilon: float,
+    rng: Randomness,
+    *,
+    draws: int = 1,
+    gamma: float = 0.5,
+    sampler: Sampler = Sampler.LAZY,
+) -> IntArray:
+    """Select k features `draws` times: an array of `draws` rows of k ascending indices.
+
+    A subset S has the utility gamma min_S x - (1-gamma) max(max_{not S} x, min_S x), for scores
+    x in units of their sensitivity. It moves by at most 1 between neighbors. Every subset
+    gets epsilon / 2 times its utility plus an Exp(1) draw, and the largest wins. Where utilities
+    move by less, epsilon counts for more: see `largest_move`.
+
+    Privacy:
+        Domain: finite scores, at least k of them.
+        Neighbors: whatever the sensitivity of `scores` was stated for.
+        Sensitivity: L-infinity, at most `scores.sensitivity` (promised by the caller).
+        Guarantee: epsilon-DP for the set of indices, for each draw; n draws cost n epsilon.
+        Assumes: an rng the adversary cannot predict. Rounding is paid for: see `float_slack`.
+        Tested by: tests/privacy/test_canonical_lipschitz.py
+
+    Args:
+        scores: One score for every feature, with its sensitivity.
+        k: How many features to select.
+        epsilon: The privacy loss of one draw.
+        rng: The source of all randomness.
+        draws: How many independent selections to make.
+        gamma: The weight of the worst included score against the best missing one.
+        sampler: How to draw; the law is the same.
+
+    Raises:
+        UsageError: If k, epsilon or gamma does not fit; never because of a score.
+    """
+    return lipschitz_top_k(
+        scores, k, epsilon, rng, draws=draws, gamma=gamma, sampler=sampler, margin=False
+    )
+
+
+def margin_lipschitz(
+    scores: Scores,
+    k: int,
+    epsilon: float,
+    rng: Randomness,
+    *,
+    draws: int = 1,
+    gamma: float = 0.5,
+    sampler: Sampler = Sampler.LAZY,
+) -> IntArray:
+    """Select k features `draws` times: an array of `draws` rows of k ascending indices.
+
+    Privacy:
+        Domain: finite scores, at least k of them.
+        Neighbors: whatever the sensitivity of `scores` was stated for.
+        Sensitivity: L-infinity, at most `scores.sensitivity` (promised by the caller).
+        Guarantee: epsilon-DP for the set of indices, for each draw; n draws cost n epsilon.
+        Assumes: an rng the adversary cannot predict. Rounding is paid for: see `float_slack`.
+        Tested by: tests/privacy/test_margin_lipschitz.py
+
+    The arguments are those of `canonical_lipschitz`.
+    """
+    return lipschitz_top_k(
+        scores, k, epsilon, rng, draws=draws, gamma=gamma, sampler=sampler, margin=True
+    )

@@ -1,4 +1,4 @@
-"""What the mechanisms share that add noise to every score."""
+"""Mechanisms that add noise to every score: peeling, and one-shot Laplace."""
 
 import math
 from collections.abc import Callable
@@ -6,8 +6,10 @@ from collections.abc import Callable
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
-from dpsel.core.randomness import Randomness
+from dpsel.core.guarantee import check_delta, check_epsilon, check_k
+from dpsel.core.randomness import Randomness, exponentials
 from dpsel.core.scores.base import Scores
+from dpsel.errors import UsageError
 
 # Noisy values that are held at once: 16 MB.
 _VALUES_AT_ONCE = 1 << 21
@@ -84,3 +86,165 @@ def noisy_top_k(
         noisy = values + noise(rng, count * d).reshape(count, d)
         rows[first : first + count] = np.argpartition(noisy, d - k, axis=1)[:, d - k :]
     return np.sort(rows, axis=1)
+
+
+# What the theorem for a delta asks for.
+_LARGEST_EPSILON, _LARGEST_DELTA = 0.2, 0.05
+
+
+def oneshot_laplace(
+    scores: Scores,
+    k: int,
+    epsilon: float,
+    rng: Randomness,
+    *,
+    draws: int = 1,
+    delta: float = 0.0,
+) -> IntArray:
+    """Select k features `draws` times: an array of `draws` rows of k ascending indices.
+
+    Pure: Laplace noise of scale 2 min(k, d-k) Delta / epsilon ([QSZ21], theorem 2.1, has 2 k). Fix
+    the noise of all but the selected: they win if each one's noise passes a bound that moves by at
+    most 2 Delta between neighbors, which changes the chance of each by at most exp(epsilon / k). Or
+    fix the noise of the selected: the d-k others lose if each one's noise stays below such a bound,
+    which changes the chance of each by at most exp(epsilon / (d-k)). With delta:
+    a scale of 8 Delta sqrt(k log(d / delta)) / epsilon does, for epsilon <= 0.2 and delta <= 0.05
+    ([QSZ21], theorem 2.2); the smaller scale is taken.
+
+    Privacy:
+        Domain: finite scores, at least k of them.
+        Neighbors: whatever the sensitivity of `scores` was stated for.
+        Sensitivity: L-infinity, at most `scores.sensitivity` (promised by the caller).
+        Guarantee: (epsilon, delta)-DP for the indices, for each draw.
+        Assumes: an rng the adversary cannot predict. Rounding is paid for: see `rounding_cost`.
+        Tested by: tests/privacy/test_noisy_mechanisms.py
+
+    References:
+        [QSZ21] Qiao, Su & Zhang (2021), "Oneshot differentially private top-k selection".
+    """
+    d = len(scores)
+    check_k(k, d)
+    check_epsilon(epsilon)
+    check_delta(delta)
+    check_oneshot(epsilon, delta)
+    if k == d:
+        return np.tile(np.arange(d), (draws, 1))
+    limit = single_limit(d)
+    cost = rounding_cost(k, limit)
+    effective, spent = effective_epsilon(epsilon, cost), effective_delta(delta, cost)
+    values = weighted_scores(scores, k, effective / noise_scale(k, d, spent), limit)
+    return noisy_top_k(values, k, draws, rng, _laplace)
+
+
+def check_oneshot(epsilon: float, delta: float) -> None:
+    """Refuse what the theorem does not cover."""
+    if delta > 0 and (epsilon > _LARGEST_EPSILON or delta > _LARGEST_DELTA):
+        raise UsageError(
+            f"with --delta, oneshot-laplace needs an epsilon of at most {_LARGEST_EPSILON} and a "
+            f"delta of at most {_LARGEST_DELTA}"
+        )
+
+
+def noise_scale(k: int, d: int, delta: float) -> float:
+    """Return the scale of the noise, times epsilon / Delta."""
+    pure = 2.0 * min(k, d - k)
+    return pure if delta == 0.0 else min(pure, 8.0 * math.sqrt(k * math.log(d / delta)))
+
+
+def _laplace(rng: Randomness, count: int) -> FloatArray:
+    """Return draws of the Laplace law of scale 1, with full precision in the tails."""
+    signs = (rng.words(count) >> np.uint64(63)).astype(bool)
+    noise = exponentials(rng, count)
+    return np.where(signs, noise, -noise)
+
+
+# The search of `concentrated_rho`: how far below the simple a, and how many steps; each keeps two
+# thirds of the logarithms that are left.
+_REACH, _THIRDS = 32.0, 100
+_LARGEST_LOG = 700.0
+
+
+def peeling(
+    scores: Scores,
+    k: int,
+    epsilon: float,
+    rng: Randomness,
+    *,
+    draws: int = 1,
+    delta: float = 0.0,
+) -> IntArray:
+    """Select k features `draws` times: an array of `draws` rows of k ascending indices.
+
+    The k largest of score + Gumbel noise have the law of k rounds of the exponential mechanism
+    without replacement [DR19]. Pure: each round has epsilon / k. With delta: a round with epsilon_0
+    is epsilon_0^2 / 8-zCDP, because its loss has a range of epsilon_0 [CR21], so k rounds are
+    rho-zCDP with rho = k epsilon_0^2 / 8 [BS16], and `concentrated_rho` is the largest rho that
+    gives (epsilon, delta)-DP by [CKS20].
+
+    Privacy:
+        Domain: finite scores, at least k of them.
+        Neighbors: whatever the sensitivity of `scores` was stated for.
+        Sensitivity: L-infinity, at most `scores.sensitivity` (promised by the caller).
+        Guarantee: (epsilon, delta)-DP for the indices, for each draw.
+        Assumes: an rng the adversary cannot predict. Rounding is paid for: see `rounding_cost`.
+        Tested by: tests/privacy/test_noisy_mechanisms.py
+
+    References:
+        [DR19] Durfee & Rogers (2019), arXiv:1905.04273.
+        [CR21] Cesar & Rogers (2021), "Bounding, concentrating, and truncating".
+        [BS16] Bun & Steinke (2016), "Concentrated differential privacy".
+        [CKS20] Canonne, Kamath & Steinke (2020), "The discrete Gaussian for differential privacy".
+    """
+    d = len(scores)
+    check_k(k, d)
+    check_epsilon(epsilon)
+    check_delta(delta)
+    if k == d:
+        return np.tile(np.arange(d), (draws, 1))
+    limit = single_limit(d)
+    # With a delta, one more for the roundings of rho.
+    cost = rounding_cost(k + (delta > 0.0), limit)
+    effective, spent = effective_epsilon(epsilon, cost), effective_delta(delta, cost)
+    values = weighted_scores(scores, k, 0.5 * round_epsilon(effective, k, spent), limit)
+    return noisy_top_k(values, k, draws, rng, _gumbel)
+
+
+def round_epsilon(epsilon: float, k: int, delta: float) -> float:
+    """Return the largest epsilon of each of k rounds of the exponential mechanism."""
+    pure = epsilon / k
+    if delta == 0.0 or epsilon == 0.0:
+        return pure
+    return max(pure, math.sqrt(8.0 * concentrated_rho(epsilon, delta) / k))
+
+
+def concentrated_rho(epsilon: float, delta: float) -> float:
+    """Return the largest rho that is found for which rho-zCDP implies (epsilon, delta)-DP.
+
+    It does if, for some alpha = 1 + a > 1 [CKS20; docs/privacy.md, section 9, has the proof],
+
+        exp((alpha - 1) (alpha rho - epsilon)) (1 - 1 / alpha)^alpha / (alpha - 1) <= delta,
+        rho <= (epsilon - log(1/delta) / a + log(1 + a) / a + log(1 + 1/a)) / (1 + a).
+
+    Every a proves its own rho, so the search decides how good rho is, not whether it is right. The
+    log of the left side is convex in a, so the bound of rho has a single top: below the best a
+    without the last two terms, sqrt(log(1/delta) / rho). There no term is above epsilon + 745.
+    """
+    log_inverse = -math.log(delta)
+
+    def proven(log_a: float) -> float:
+        a = math.exp(min(log_a, _LARGEST_LOG))
+        gained = (math.log1p(a) - log_inverse) / a + math.log1p(1.0 / a)
+        return (epsilon + gained) / (1.0 + a)
+
+    roots = math.sqrt(log_inverse + epsilon) + math.sqrt(log_inverse)
+    middle = 0.5 * math.log(log_inverse) - math.log(epsilon) + math.log(roots)
+    low, high = middle - _REACH, middle + 1.0
+    for _ in range(_THIRDS):
+        first, second = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (first, high) if proven(first) < proven(second) else (low, second)
+    return max(proven(middle), proven(low))
+
+
+def _gumbel(rng: Randomness, count: int) -> FloatArray:
+    """Return draws of the standard Gumbel law."""
+    return np.asarray(-np.log(exponentials(rng, count)))

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dpsel.core.arrays import IntArray
-from dpsel.core.checks import check_epsilon, check_k
+from dpsel.core.guarantee import check_epsilon, check_k
 from dpsel.core.mechanisms.noisy import (
     effective_epsilon,
     rounding_cost,

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpsel.core.arrays import IntArray
-from dpsel.core.errors import UsageError
-from dpsel.core.mechanisms.canonical_lipschitz import canonical_lipschitz
+from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.joint import joint
-from dpsel.core.mechanisms.margin_lipschitz import margin_lipschitz
-from dpsel.core.mechanisms.oneshot_laplace import check_oneshot, oneshot_laplace
-from dpsel.core.mechanisms.peeling import peeling
+from dpsel.core.mechanisms.lipschitz import canonical_lipschitz, margin_lipschitz
+from dpsel.core.mechanisms.noisy import check_oneshot, oneshot_laplace, peeling
 from dpsel.core.mechanisms.permute_and_flip import permute_and_flip
-from dpsel.core.mechanisms.sampler import Sampler
+from dpsel.errors import UsageError
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,3 @@
 """Scores of features, one file a score."""
+
+

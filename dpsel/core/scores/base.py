@@ -7,9 +7,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, NumberArray
-from dpsel.core.blocks import Block
-from dpsel.core.errors import UsageError
-from dpsel.core.kept import Keeper, KeptTable
+from dpsel.core.batch import Batch
+from dpsel.core.matrix import Keeper, KeptTable
+from dpsel.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Scores:
 class Score(Protocol):
     """A score of a table that comes in blocks: each is reduced to a part, and parts add up."""
 
-    def part(self, block: Block) -> Any:
+    def part(self, block: Batch) -> Any:
         """Return what one block contributes. Threads may call it."""
         ...
 

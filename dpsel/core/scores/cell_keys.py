@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpsel.core.arrays import BoolArray, IntArray, NumberArray, WordArray
-from dpsel.core.errors import UsageError
+from dpsel.errors import UsageError
 
 # So many cells go through all steps at once, while they are in the processor's cache.
 _CELLS_AT_ONCE = 1 << 15

@@ -9,12 +9,12 @@ from functools import partial
 import numpy as np
 
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray, NumberArray
-from dpsel.core.blocks import Block
+from dpsel.core.batch import Batch
 from dpsel.core.bounds import Bounds
-from dpsel.core.errors import InputError
-from dpsel.core.kept import Keeper, KeptTable, MemoryKeeper
-from dpsel.core.privacy import MOST_ROWS, Neighbors, Unit
+from dpsel.core.guarantee import MOST_ROWS, Neighbors, Unit
+from dpsel.core.matrix import Keeper, KeptTable, MemoryKeeper
 from dpsel.core.scores.base import Scores
+from dpsel.errors import InputError
 
 UNIT = 1 << 32
 """The integer that stands for a score of 1."""
@@ -109,11 +109,11 @@ class KendallScore:
         """Score a table that is kept already; for a score without any block."""
         self._table, self._targets, self._rows = table, [y], len(y)
 
-    def part(self, block: Block) -> Block:
+    def part(self, block: Batch) -> Batch:
         """Return the block itself: pairs need all rows."""
         return block
 
-    def add(self, part: Block | KendallTotal) -> None:
+    def add(self, part: Batch | KendallTotal) -> None:
         """Keep a block, the next rows of its features; or add the total of other features."""
         if isinstance(part, KendallTotal):
             self._add_total(part)

@@ -4,12 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpsel.core.bounds import Bounds
-from dpsel.core.errors import UsageError
-from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.base import Score
-from dpsel.core.scores.covariance import CovarianceScore
-from dpsel.core.scores.dot import DotScore
 from dpsel.core.scores.kendall import KendallScore
+from dpsel.core.scores.sums import CovarianceScore, DotScore
+from dpsel.errors import UsageError
 
 
 @dataclass(frozen=True)

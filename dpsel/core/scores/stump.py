@@ -19,10 +19,10 @@ from functools import cached_property
 import numpy as np
 
 from dpsel.core.arrays import BoolArray, IntArray, NumberArray
-from dpsel.core.errors import UsageError
-from dpsel.core.privacy import Neighbors, Unit
+from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.cell_keys import CellKeys, cell_keys
 from dpsel.core.scores.questions import Asked, ask
+from dpsel.errors import UsageError
 
 UNIT = 1 << 30
 """The integer that stands for a weight, and a score, of 1."""

@@ -1,0 +1,246 @@
+"""Certificates: what was audited, how, what was found, and words that say no more than that."""
+
+import math
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.metadata import version as installed_version
+from typing import Any
+
+from dpsel.audit.laws import Law
+from dpsel.audit.loss import LossBounds, Outcome, Tally, disagreement, loss, loss_bounds
+from dpsel.core.arrays import FloatArray
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: what it is about, and what was found."""
+
+    name: str
+    passed: bool
+    found: str
+
+
+@dataclass(frozen=True)
+class PairFinding:
+    """Bounds of the loss from draws, and the exact loss beside them."""
+
+    name: str
+    bounds: LossBounds
+    exact: float | None
+    """The loss by the exact law; None where it is not known."""
+    stranger: Outcome | None
+    """An outcome whose count contradicts the exact law."""
+
+
+def found_at(
+    name: str,
+    tally: Tally,
+    laws: tuple[Law, Law] | None,
+    *,
+    possible: int,
+    delta: float,
+    alpha: float,
+) -> PairFinding:
+    """Return what draws from two inputs show, and what their exact laws say.
+
+    Args:
+        name: The name of the pair.
+        tally: What was drawn.
+        laws: The exact laws of both inputs, if they are known.
+        possible: How many outcomes there can be.
+        delta: The delta of the guarantee.
+        alpha: The error that all of it may make.
+    """
+    bounds = loss_bounds(tally, possible, delta, alpha)
+    if laws is None:
+        return PairFinding(name, bounds, None, None)
+    stranger = disagreement(tally, laws, possible, alpha)
+    return PairFinding(name, bounds, loss(*laws, delta), stranger)
+
+
+# Laws are integrated with errors far below this.
+_EXACT_ERROR = 1e-9
+_NO_PROOF = "A pass is no proof."
+
+
+class Verdict(StrEnum):
+    """What an audit comes to."""
+
+    PASS = "pass"
+    """Nothing was found."""
+
+    FAIL = "fail"
+    """The guarantee does not hold."""
+
+    INCONCLUSIVE = "inconclusive"
+    """No loss above epsilon was shown, but the audit could not have its say."""
+
+
+def judge_loss(
+    findings: Sequence[PairFinding],
+    checks: Sequence[Check],
+    *,
+    epsilon: float,
+    confidence: float,
+    visible: float,
+) -> tuple[Verdict, str]:
+    """Return the verdict on a mechanism or a command, and why.
+
+    Args:
+        findings: One for every pair.
+        checks: The plain checks.
+        epsilon: What is claimed.
+        confidence: Of all bounds together.
+        visible: The largest loss that so many draws could show.
+    """
+    shown = max(findings, key=lambda finding: finding.bounds.lower)
+    if shown.bounds.lower > epsilon:
+        return Verdict.FAIL, (
+            f"the loss is at least {shown.bounds.lower:.4g}, with confidence {confidence:.10g}, "
+            f"and epsilon is {epsilon:g}; it shows at the pair {shown.name}."
+        )
+    exact = max((finding.exact for finding in findings if finding.exact is not None), default=0.0)
+    if exact > epsilon + _EXACT_ERROR:
+        return Verdict.FAIL, f"the exact loss is {exact:.4g}, and epsilon is {epsilon:g}."
+    for check in checks:
+        if not check.passed:
+            return Verdict.FAIL, f"{check.found}."
+    for finding in findings:
+        if finding.stranger is not None:
+            return Verdict.INCONCLUSIVE, (
+                "no loss above epsilon was shown, but the draws do not follow the exact law "
+                f"(see {finding.stranger}), so that nothing said of the law holds for them."
+            )
+    if visible <= epsilon:
+        return Verdict.INCONCLUSIVE, (
+            f"so few samples cannot show a loss above {max(0.0, visible):.3g}, and epsilon is "
+            f"{epsilon:g}; take more."
+        )
+    return Verdict.PASS, _passed(findings, epsilon, confidence)
+
+
+def _passed(findings: Sequence[PairFinding], epsilon: float, confidence: float) -> str:
+    """Return what is known of the loss that was not above epsilon."""
+    least = max(finding.bounds.lower for finding in findings)
+    most = max(finding.bounds.upper for finding in findings)
+    at_most = f" and at most {most:.4g}" if math.isfinite(most) else ""
+    known = [finding.exact for finding in findings if finding.exact is not None]
+    by_law = f" By the exact law it is {max(known):.4g}." if len(known) == len(findings) else ""
+    return (
+        f"no loss above epsilon = {epsilon:g} was found. On these inputs it is at least {least:.4g}"
+        f"{at_most}, with confidence {confidence:.10g}.{by_law} {_NO_PROOF}"
+    )
+
+
+SCHEMA_ID = "dpsel.audit/1"
+_DIGITS = 6
+# More outcomes or rows than this are counted, not listed.
+_MOST_LISTED = 20
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A verdict with all that it rests on."""
+
+    verdict: Verdict
+    explanation: str
+    fields: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as plain values, in the order they are printed."""
+        return {
+            "schema": SCHEMA_ID,
+            "verdict": str(self.verdict),
+            "explanation": self.explanation,
+            **self.fields,
+        }
+
+
+def loss_certificate(
+    audited: Mapping[str, Any],
+    findings: Sequence[tuple[Mapping[str, Any], PairFinding]],
+    checks: Sequence[Check],
+    *,
+    samples: int,
+    seeded: bool,
+    epsilon: float,
+    confidence: float,
+    visible: float,
+    version: str,
+    libraries: Sequence[str],
+) -> Certificate:
+    """Return the certificate of a mechanism or a command; findings come with their inputs."""
+    found = [finding for _, finding in findings]
+    verdict, why = judge_loss(
+        found, checks, epsilon=epsilon, confidence=confidence, visible=visible
+    )
+    largest = max(found, key=lambda finding: finding.bounds.lower)
+    known = [finding.exact for finding in found if finding.exact is not None]
+    return Certificate(
+        verdict,
+        why,
+        {
+            "audited": dict(audited),
+            "samples": samples,
+            "seeded": seeded,
+            "confidence": confidence,
+            "lower_bound": _number(largest.bounds.lower),
+            "upper_bound": _number(max(finding.bounds.upper for finding in found)),
+            "outcome": _outcome(largest.bounds),
+            "exact_loss": _number(max(known)) if len(known) == len(found) else None,
+            "pairs": [_pair(inputs, finding) for inputs, finding in findings],
+            "checks": [vars(check) for check in checks],
+            **_made_by(version, libraries),
+        },
+    )
+
+
+def plain_cells(rows: FloatArray) -> list[list[float | str]] | None:
+    """Return rows as plain values, None if they are many; what JSON has no number for, as text."""
+    if len(rows) > _MOST_LISTED:
+        return None
+    return [[cell if math.isfinite(cell) else str(cell) for cell in row] for row in rows.tolist()]
+
+
+def _made_by(version: str, libraries: Sequence[str]) -> dict[str, Any]:
+    """Return what the audit was made with."""
+    installed = {name: installed_version(name) for name in libraries}
+    return {
+        "version": version,
+        "libraries": {"python": platform.python_version(), **installed},
+    }
+
+
+def _pair(inputs: Mapping[str, Any], finding: PairFinding) -> dict[str, Any]:
+    """Return what was found at one pair."""
+    return {
+        "name": finding.name,
+        **inputs,
+        "lower_bound": _number(finding.bounds.lower),
+        "upper_bound": _number(finding.bounds.upper),
+        "outcome": _outcome(finding.bounds),
+        "exact_loss": _number(finding.exact),
+        "follows_exact_law": None if finding.exact is None else finding.stranger is None,
+    }
+
+
+def _outcome(bounds: LossBounds) -> dict[str, Any]:
+    """Return the outcomes that attain a lower bound."""
+    listed = [
+        list(outcome) if isinstance(outcome, tuple) else outcome
+        for outcome in bounds.outcomes[:_MOST_LISTED]
+    ]
+    return {
+        "one_of": listed,
+        "how_many": len(bounds.outcomes),
+        "likelier_under": ("first", "second")[bounds.likelier],
+    }
+
+
+def _number(value: float | None) -> float | None:
+    """Return a number with as many digits as mean something; None if it is infinite."""
+    if value is None or not math.isfinite(value):
+        return None
+    return float(f"{value:.{_DIGITS}g}")

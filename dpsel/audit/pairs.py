@@ -1,0 +1,195 @@
+"""Neighboring score vectors that show much of a mechanism's loss, made up or searched for."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsel.audit.laws import Law
+from dpsel.audit.loss import expected_bound, loss
+from dpsel.core.randomness import derived_seed, seeded_generator
+from dpsel.errors import UsageError
+
+LawOf = Callable[[Sequence[float]], Law | None]
+"""From scores to the chances of all subsets; None where they are not known."""
+
+MOST_SUBSETS = 500
+"""Up to here laws can be tried out by the hundreds."""
+
+
+@dataclass(frozen=True)
+class ScorePair:
+    """Scores, and by how much each of them is different for the neighbor."""
+
+    name: str
+    scores: tuple[float, ...]
+    change: tuple[float, ...]
+
+    @property
+    def neighbor(self) -> tuple[float, ...]:
+        """Return the scores of the neighbor."""
+        return tuple(x + change for x, change in zip(self.scores, self.change, strict=True))
+
+    def laws(self, law_of: LawOf) -> tuple[Law, Law] | None:
+        """Return the laws of both, if they are known."""
+        law, other = law_of(self.scores), law_of(self.neighbor)
+        return None if law is None or other is None else (law, other)
+
+
+BUILT_IN = ScorePair(
+    "built-in", (2.2585, 4.0, 4.0, 0.1692, 0.0, 4.0), (-1.0, -1.0, -1.0, 1.0, 1.0, 1.0)
+)
+"""For d = 6 and k = 3. Here the printed algorithm's loss is 1.715 at epsilon 1."""
+
+
+def given_pair(scores: Sequence[float], change: Sequence[float]) -> ScorePair:
+    """Return a pair that a user made up."""
+    if len(scores) != len(change):
+        raise UsageError(
+            f"--scores and --change must have as many numbers, got {len(scores)} and {len(change)}"
+        )
+    if not all(map(math.isfinite, (*scores, *change))):
+        raise UsageError("--scores and --change must be finite numbers")
+    if any(abs(number) > 1.0 for number in change):
+        raise UsageError("--change must be between -1 and 1: scores are in units of sensitivity")
+    return ScorePair("given", tuple(scores), tuple(change))
+
+
+def two_levels(d: int, k: int, rising: tuple[int, int], height: float) -> ScorePair:
+    """Return k equal scores above d - k equal ones, of which some rise and the others fall."""
+    high, low = rising
+    scores = (height,) * k + (0.0,) * (d - k)
+    change = (1.0,) * high + (-1.0,) * (k - high) + (1.0,) * low + (-1.0,) * (d - k - low)
+    return ScorePair("two-levels", scores, change)
+
+
+def all_two_levels(d: int, k: int, epsilon: float) -> Iterator[ScorePair]:
+    """Yield the pairs of two levels: between them they come near the worst of every mechanism."""
+    heights = sorted({0.0, 1.0, 2.0, 4.0, 2.0 / epsilon, 8.0 / epsilon})
+    for high, low, height in itertools.product(range(k + 1), range(d - k + 1), heights):
+        yield two_levels(d, k, (high, low), height)
+
+
+def default_pair(
+    law_of: LawOf, d: int, k: int, epsilon: float, *, draws: int, delta: float, alpha: float
+) -> ScorePair:
+    """Return the built-in pair, or the two levels that so many draws would show most of.
+
+    Where laws are not known, or are too many, it is the one that is worst for canonical-lipschitz:
+    all but one of the high scores rise, and of the low ones only one does.
+    """
+    if (d, k) == (len(BUILT_IN.scores), 3):
+        return BUILT_IN
+    fallback = two_levels(d, k, (k - 1, min(1, d - k)), 2.0)
+    if math.comb(d, k) > MOST_SUBSETS or fallback.laws(law_of) is None:
+        return fallback
+
+    def shown(pair: ScorePair) -> float:
+        laws = pair.laws(law_of)
+        return 0.0 if laws is None else expected_bound(laws, draws, delta, alpha)
+
+    return max(all_two_levels(d, k, epsilon), key=shown)
+
+
+STEPS = 600
+_RANDOM_STARTS = 60
+_CLIMBS = 3
+# Relative to the noise, whose scale is 1 / epsilon: wide steps first.
+_STEP_SIZES = (4.0, 1.0, 0.3, 0.1, 0.03)
+
+Objective = Callable[[ScorePair], float]
+
+
+def worst_pairs(
+    law_of: LawOf,
+    d: int,
+    k: int,
+    epsilon: float,
+    *,
+    draws: int,
+    delta: float,
+    alpha: float,
+    seed: int,
+    steps: int = STEPS,
+) -> tuple[ScorePair, ScorePair]:
+    """Return the pair with the largest exact loss found, and the one that draws show most of.
+
+    They differ because the largest losses are often those of outcomes that are hardly ever drawn.
+    The same seed finds the same pairs.
+
+    Args:
+        law_of: The exact law, at `k` and `epsilon`.
+        d: How many scores.
+        k: How many are selected.
+        epsilon: Sets the scale of the scores that are tried.
+        draws: How many draws there will be of each.
+        delta: The delta of the guarantee.
+        alpha: The error that the audit may make.
+        seed: Where the search begins.
+        steps: How many pairs are tried after those of the grid.
+
+    Raises:
+        UsageError: If the law is not known for so many scores.
+    """
+    if math.comb(d, k) > MOST_SUBSETS or law_of([0.0] * d) is None:
+        raise UsageError(
+            f"--worst-case tries out exact laws, which takes too long for d = {d} and k = {k}"
+        )
+
+    def exact(pair: ScorePair) -> float:
+        laws = pair.laws(law_of)
+        return 0.0 if laws is None else loss(*laws, delta)
+
+    def shown(pair: ScorePair) -> float:
+        laws = pair.laws(law_of)
+        return 0.0 if laws is None else expected_bound(laws, draws, delta, alpha)
+
+    return (
+        _searched(exact, "worst-exact", d, k, epsilon, seed, steps),
+        _searched(shown, "worst-shown", d, k, epsilon, seed, steps),
+    )
+
+
+def _searched(
+    objective: Objective, name: str, d: int, k: int, epsilon: float, seed: int, steps: int
+) -> ScorePair:
+    """Return the best pair of a grid, of some random ones, and of climbs from the best of them."""
+    rng = seeded_generator(derived_seed(seed, name, d, k))
+    starts = list(all_two_levels(d, k, epsilon))
+    for _ in range(_RANDOM_STARTS):
+        scores = rng.choice([0.0, 1.0, 2.0, 4.0, 8.0, 16.0], d) / rng.choice([1.0, epsilon])
+        starts.append(_pair(name, scores, rng.choice([-1.0, 1.0], d)))
+    ranked = sorted(((objective(pair), place) for place, pair in enumerate(starts)), reverse=True)
+    found = [
+        _climbed(objective, value, starts[place], name, epsilon, rng, steps // _CLIMBS)
+        for value, place in ranked[:_CLIMBS]
+    ]
+    return max(found, key=lambda best: best[0])[1]
+
+
+def _climbed(
+    objective: Objective,
+    value: float,
+    pair: ScorePair,
+    name: str,
+    epsilon: float,
+    rng: np.random.Generator,
+    steps: int,
+) -> tuple[float, ScorePair]:
+    """Change some scores and signs at a time, and keep what is better."""
+    scores, change = np.array(pair.scores), np.array(pair.change)
+    for step in range(steps):
+        size = _STEP_SIZES[step * len(_STEP_SIZES) // steps] / epsilon
+        moved = scores + size * rng.normal(size=len(scores)) * (rng.random(len(scores)) < 0.5)
+        turned = np.where(rng.random(len(scores)) < 0.1, -change, change)
+        reached = objective(_pair(name, moved, turned))
+        if reached > value:
+            value, scores, change = reached, moved, turned
+    return value, _pair(name, scores - scores.min(), change)
+
+
+def _pair(name: str, scores: np.ndarray, change: np.ndarray) -> ScorePair:
+    """Return arrays as a pair."""
+    return ScorePair(name, tuple(scores.tolist()), tuple(change.tolist()))

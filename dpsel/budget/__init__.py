@@ -1,0 +1,1 @@
+"""The privacy budget, on disk: the public side, which sees no table."""

@@ -1,0 +1,175 @@
+"""The log of a ledger as a chain: every entry carries the SHA-256 of the one before it.
+
+An entry is about one thing that was written: the ledger's own limits, a charge, or the release that
+was stored for a charge. Its digest covers that thing and the digest before, so that nothing in the
+middle can be changed, left out or put in without changing all that follows.
+"""
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from dpsel.budget.schema import CHAIN, CHARGE_COLUMNS, VERSION, version_of
+from dpsel.errors import InputError
+
+_COLUMNS = ", ".join(CHARGE_COLUMNS)
+_LEDGER = "SELECT name, epsilon, delta, neighbors, person, created FROM ledgers WHERE name = ?"
+
+
+class Kind(StrEnum):
+    """What an entry is about."""
+
+    LEDGER = "ledger"
+    CHARGE = "charge"
+    RELEASE = "release"
+
+
+Subject = tuple[str, int | None]
+"""What an entry is about, and of which charge."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A chain that was verified."""
+
+    digests: Sequence[str] = field(repr=False)
+
+    @property
+    def head(self) -> str:
+        """Return the digest of the last entry: it stands for all of them."""
+        return self.digests[-1]
+
+    def refuse_another(self, head: str, ledger: str, place: Path) -> None:
+        """Refuse a chain that does not go on from an entry with this digest."""
+        if head not in self.digests:
+            raise _broken(place, ledger, f"no entry has the SHA-256 {head}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {"verified": True, "entries": len(self.digests), "head": self.head}
+
+
+def append_entry(
+    connection: sqlite3.Connection, ledger: str, kind: Kind, charge: int | None = None
+) -> None:
+    """Add an entry about what was just written, within the transaction that is open."""
+    last = connection.execute(
+        "SELECT entry, digest FROM entries WHERE ledger = ? ORDER BY entry DESC LIMIT 1", (ledger,)
+    ).fetchone()
+    number, previous = (1, "") if last is None else (last[0] + 1, last[1])
+    content = _content(connection, ledger, kind, charge)
+    digest = entry_digest(previous, ledger, number, kind, content)
+    connection.execute(
+        "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)",
+        (ledger, number, str(kind), charge, previous, digest),
+    )
+
+
+def entry_digest(previous: str, ledger: str, number: int, kind: str, content: Sequence[Any]) -> str:
+    """Return the SHA-256 of an entry: of a JSON list, in ASCII, as Python writes it."""
+    # What is no text or number was never written: it only has to differ.
+    text = json.dumps([previous, ledger, number, str(kind), *content], default=repr)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def verify_chain(connection: sqlite3.Connection, ledger: str, place: Path) -> Chain:
+    """Return the chain of a ledger if every entry is what was written.
+
+    Privacy:
+        Guarantee: what was changed by whoever did not write the rest of the chain anew is noticed.
+            Entries that are missing at the end, or a chain that was written anew, are noticed by
+            whoever has kept the digest of a later entry.
+        Tested by: tests/budget/test_chain.py
+
+    Raises:
+        InputError: With the number of the first entry that is not.
+    """
+    contents = _contents(connection, ledger)
+    digests: list[str] = []
+    for number, kind, charge, previous, digest in connection.execute(
+        "SELECT entry, kind, charge, previous, digest FROM entries WHERE ledger = ? ORDER BY entry",
+        (ledger,),
+    ):
+        expected = len(digests) + 1
+        content = contents.pop((kind, charge), None)
+        if number != expected:
+            raise _broken(place, ledger, f"entry {expected} is missing")
+        if content is None:
+            raise _broken(place, ledger, f"entry {number} is about nothing that is there")
+        if previous != (digests[-1] if digests else ""):
+            raise _broken(place, ledger, f"entry {number} does not follow the one before it")
+        if digest != entry_digest(previous, ledger, number, kind, content):
+            about = _words((kind, charge))
+            raise _broken(place, ledger, f"entry {number} ({about}) is not what was written")
+        digests.append(digest)
+    for subject in contents:
+        raise _broken(place, ledger, f"entry {len(digests) + 1} ({_words(subject)}) is missing")
+    return Chain(digests)
+
+
+def is_chained(connection: sqlite3.Connection) -> bool:
+    """Return whether a ledger file has chains; that of an earlier version has none yet."""
+    return version_of(connection) == VERSION
+
+
+def add_chains(connection: sqlite3.Connection) -> None:
+    """Give the ledgers of an earlier version their chains, within the transaction that is open."""
+    for statement in CHAIN:
+        connection.execute(statement)
+    for (ledger,) in connection.execute("SELECT name FROM ledgers ORDER BY name").fetchall():
+        for kind, charge in _contents(connection, ledger):
+            append_entry(connection, ledger, Kind(kind), charge)
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _content(
+    connection: sqlite3.Connection, ledger: str, kind: Kind, charge: int | None
+) -> Sequence[Any]:
+    """Return what an entry covers."""
+    if kind is Kind.LEDGER:
+        found: Sequence[Any] = connection.execute(_LEDGER, (ledger,)).fetchone()
+        return found
+    row = connection.execute(
+        f"SELECT {_COLUMNS} FROM charges WHERE ledger = ? AND number = ?", (ledger, charge)
+    ).fetchone()
+    return _of_charge(row, kind)
+
+
+def _contents(connection: sqlite3.Connection, ledger: str) -> dict[Subject, Sequence[Any]]:
+    """Return all that must have an entry, in the order of charges."""
+    found: dict[Subject, Sequence[Any]] = {
+        (Kind.LEDGER, None): connection.execute(_LEDGER, (ledger,)).fetchone()
+    }
+    for row in connection.execute(
+        f"SELECT {_COLUMNS} FROM charges WHERE ledger = ? ORDER BY number", (ledger,)
+    ):
+        found[Kind.CHARGE, row[0]] = _of_charge(row, Kind.CHARGE)
+        if row[-1] is not None:
+            found[Kind.RELEASE, row[0]] = _of_charge(row, Kind.RELEASE)
+    return found
+
+
+def _of_charge(row: Sequence[Any], kind: Kind) -> Sequence[Any]:
+    """Return what an entry covers of a row of CHARGE_COLUMNS: `release` is stored later."""
+    return row[:-1] if kind is Kind.CHARGE else (row[0], row[-1])
+
+
+def _words(subject: Subject) -> str:
+    """Return what an entry is about."""
+    kind, charge = subject
+    if kind == Kind.LEDGER:
+        return "the ledger's limits"
+    return f"charge {charge}" if kind == Kind.CHARGE else f"the release of charge {charge}"
+
+
+def _broken(place: Path, ledger: str, what: str) -> InputError:
+    """Return the error for a chain that does not hold."""
+    return InputError(
+        f"{place}: is damaged: the ledger '{ledger}' does not verify: {what}; restore it from a "
+        "backup"
+    )

@@ -1,0 +1,131 @@
+"""A connection to a cluster, from its first greeting to its last goodbye."""
+
+import pkgutil
+import ssl
+import sysconfig
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+
+from dpsel.cluster.dask import (
+    Crew,
+    client_credentials,
+    load_distributed,
+    no_collections,
+    patience,
+    quiet_dask,
+)
+from dpsel.cluster.place import Scheduler
+from dpsel.cluster.slurm import slurm_cluster
+from dpsel.errors import ClusterError
+
+_POLL = 0.5
+
+
+@contextmanager
+def connected(plan: Scheduler, note: Callable[[str], None]) -> Iterator[Crew]:
+    """Connect to a cluster, or start one; wait for its workers, and check what they run.
+
+    Nothing is read or charged before that. At the end, however it comes, the connection is closed,
+    and whatever was started here is stopped.
+    """
+    load_distributed()
+    with quiet_dask(), ExitStack() as stack:
+        if plan.in_the_clear:
+            note(
+                f"{plan.address} is not encrypted: partial sums and data travel in the clear; "
+                "see docs/cluster.md"
+            )
+        if plan.starts_workers:
+            started = stack.enter_context(slurm_cluster(plan.workers))
+            client = _client(started.address, started.security)
+            stack.callback(_close, client)
+            _wait_for_workers(client, 1, None, started.check)
+        else:
+            client = _client(plan.address, client_credentials(plan.address))
+            stack.callback(_close, client)
+            _wait_for_workers(client, plan.workers, patience(), lambda: None)
+        _check_versions(client)
+        yield Crew(client, patience(), note)
+
+
+@contextmanager
+def chosen_workers(
+    plan: Scheduler | None, threads: int, note: Callable[[str], None]
+) -> Iterator[int | Crew]:
+    """Enter what `dpsel.system.workers` works with: a cluster, or so many processes of this machine."""
+    if plan is None:
+        yield threads
+    else:
+        with connected(plan, note) as crew:
+            yield crew
+
+
+def _client(address: str, security: Any) -> Any:
+    """Connect to a scheduler."""
+    distributed = load_distributed()
+    try:
+        with no_collections():
+            return distributed.Client(
+                address, security=security, timeout=patience(), set_as_default=False, name="dpsel"
+            )
+    except (OSError, ValueError, TypeError) as error:
+        # An attempt that timed out is an OSError, and so is every error of TLS.
+        raise ClusterError(f"{address}: cannot connect to the scheduler{_why(error)}") from None
+
+
+def _why(error: Exception) -> str:
+    """Return what the system says about a failed connection, as far as it says anything."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, ssl.SSLCertVerificationError):
+            return ": the certificates do not fit"
+        if isinstance(seen, ssl.SSLError):
+            return ": it does not accept this client's certificate, or it does not speak TLS"
+        seen = seen.__cause__ or seen.__context__
+    return " within its time; is it running, and is this its address?"
+
+
+def _close(client: Any) -> None:
+    """Say goodbye, also to a scheduler that is gone."""
+    with suppress(Exception):
+        client.close(timeout=5)
+
+
+def _wait_for_workers(
+    client: Any, wanted: int, seconds: float | None, check: Callable[[], None]
+) -> None:
+    """Wait until enough workers are there; for SLURM's queue as long as it takes."""
+    end = None if seconds is None else time.monotonic() + seconds
+    while (there := len(_asked(client, client.scheduler.ncores))) < wanted:
+        check()
+        if end is not None and time.monotonic() > end:
+            raise ClusterError(f"the cluster has {there} workers, and {wanted} are needed")
+        time.sleep(_POLL)
+
+
+def _check_versions(client: Any) -> None:
+    """Refuse workers with another dpsel, or another Python: they would answer differently."""
+    # Functions of Python itself, which any worker has, whatever is installed beside it.
+    questions: dict[str, tuple[Callable[..., str], list[str]]] = {
+        "Python": (sysconfig.get_python_version, []),
+        "dpsel": (pkgutil.resolve_name, ["dpsel:__version__"]),
+    }
+    for name, (function, arguments) in questions.items():
+        here = function(*arguments)
+        found = _asked(client, client._run, function, *arguments, on_error="return")
+        for there in found.values():
+            if isinstance(there, ImportError):
+                raise ClusterError(f"a worker has no dpsel; install dpsel {here} on all of them")
+            # Whoever is gone by now does no work either.
+            if isinstance(there, str) and there != here:
+                raise ClusterError(f"a worker has {name} {there}, and this is {name} {here}")
+
+
+def _asked(client: Any, question: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Return the scheduler's answer, or say that it is lost."""
+    try:
+        return client.sync(question, *arguments, callback_timeout=patience(), **options)
+    except (OSError, TimeoutError):
+        raise ClusterError("the connection to the scheduler was lost") from None

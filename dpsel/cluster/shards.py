@@ -1,0 +1,495 @@
+"""Shards of a table: the part that one worker reads and scores, and how parts add up."""
+
+import itertools
+import os
+import platform
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from dpsel.core.bounds import Bounds
+from dpsel.core.guarantee import Neighbors, Unit
+from dpsel.core.persons import KeptRows, PersonLimit, RowMask
+from dpsel.core.scores.base import TotalingScore, WorksAtTheEnd
+from dpsel.core.scores.registry import find_score
+from dpsel.errors import InputError, UsageError
+from dpsel.tables.cell_counts import CellCounts
+from dpsel.tables.columns import Column, Layout, same_layout
+from dpsel.tables.formats import InputFormat
+from dpsel.tables.identity import Identity, refuse_changed
+from dpsel.tables.labels import TargetCoding
+from dpsel.tables.opening import open_sources, plain_opener, unchanged
+from dpsel.tables.provenance import Provenance
+from dpsel.tables.sources import Keys, Source, Store, common_format, find_sources
+from dpsel.tables.stores import RemoteSource
+from dpsel.tables.table import Groups, PendingBatch, RowReader, Table, read_batches
+
+TARGET_BYTES = 1 << 28
+"""A split has about so many bytes, uncompressed, unless there are very many."""
+
+MOST_SPLITS = 1 << 14
+"""A table of more bytes than so many splits have is cut into larger ones: each costs a scheduler
+milliseconds, however large it is."""
+
+_FILES_AT_ONCE = 8
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """Some row groups of a Parquet file, or record batches of an Arrow file; None for all."""
+
+    number: int
+    """The place of the file in its table."""
+    path: str
+    store: Store | None
+    """The store that has the path; None for a file that all machines share."""
+    keys: Keys = field(repr=False)
+    """The columns that its folders name."""
+    groups: Groups | None
+    size: int
+    """Bytes, about."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Neighboring rows of a table, in one file or in several small ones."""
+
+    parts: tuple[FilePart, ...]
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes it has, about."""
+        return sum(part.size for part in self.parts)
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """The files that make up a table, in order."""
+
+    sources: tuple[Source, ...]
+    input_format: InputFormat
+    separator: str | None
+
+    def split_bytes(self, least: int) -> int:
+        """Return how many bytes a split should have, at least so many."""
+        return max(least, sum(source.size() for source in self.sources) // MOST_SPLITS)
+
+    def found(self) -> list["FileFound"]:
+        """Return what is found here under the name of every file."""
+        with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
+            return list(pool.map(file_found, itertools.count(), self.sources))
+
+    def open(self) -> Any:
+        """Return the whole table."""
+        return open_sources(list(self.sources), self.input_format, self.separator)
+
+
+@dataclass(frozen=True)
+class FileFound:
+    """Which file a process finds under a name. Private, and off `repr`."""
+
+    number: int
+    """The place of the file in its table."""
+    process: str
+    """Whose name it is: machines may have copies; nothing for a store, which is one for all."""
+    identity: Identity | None = field(repr=False)
+    digest: bytes = field(repr=False)
+    """That of its first and last bytes."""
+
+    @property
+    def content(self) -> tuple[int | None, bytes]:
+        """Return what is the same for a copy on another machine."""
+        return None if self.identity is None else self.identity.size, self.digest
+
+
+def file_found(number: int, source: Source) -> FileFound:
+    """Return what this process finds under the name of a file.
+
+    Privacy:
+        Guarantee: none; for nobody but the data's holder.
+        Tested by: tests/cluster/test_same_files.py
+    """
+    digest = source.digest_of_ends()
+    process = "" if source.remote else f"{platform.node()} {os.getpid()}"
+    return FileFound(number, process, source.identity, digest)
+
+
+def check_same_files(files: TableFiles, elsewhere: Iterable[FileFound]) -> None:
+    """Refuse what was read elsewhere if a file there is another than here, or changed meanwhile."""
+    here = files.found()
+    versions = {(one.number, one.process): one.identity for one in here}
+    for there in elsewhere:
+        label = files.sources[there.number].label
+        if there.content != here[there.number].content:
+            raise InputError(
+                f"{label}: a worker of the cluster has another file under this name; "
+                "all of them need the same files at the same place"
+            )
+        if versions.setdefault((there.number, there.process), there.identity) != there.identity:
+            refuse_changed(label)
+
+
+def table_files(
+    table: Any, input_format: InputFormat | None = None, separator: str | None = None
+) -> TableFiles:
+    """Return the files of a table, which must be files: others can be read by one process only."""
+    if not isinstance(table, str | Path):
+        raise UsageError("a cluster reads files: write the frame to a Parquet file first")
+    sources = find_sources(table)
+    pipe = next((source for source in sources if not source.is_file), None)
+    if pipe is not None:
+        raise UsageError(
+            f"a cluster reads files: {pipe.label} is a stream; write it to a Parquet file first"
+        )
+    return TableFiles(tuple(sources), common_format(sources, input_format), separator)
+
+
+def split_files(files: TableFiles, target_bytes: int = TARGET_BYTES) -> list[Split]:
+    """Return splits of about `target_bytes` that hold every row of every file once, in order.
+
+    A file without any row is in a split as well: its columns are still checked.
+    """
+    with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
+        numbered = range(len(files.sources))
+        found = pool.map(lambda number: _file_parts(files, number, target_bytes), numbered)
+        return list(_gathered((part for parts in found for part in parts), target_bytes))
+
+
+def open_part(part: FilePart, input_format: InputFormat, separator: str | None) -> Table:
+    """Open just the rows of a part, in a process that may be on another machine."""
+    source: Source = Source(Path(part.path))
+    if part.store is not None:
+        source = RemoteSource(part.store, part.path, part.size)
+    if not source.is_file:
+        raise InputError(
+            f"{source.label}: a worker of the cluster does not find it; "
+            "all of them need the same files at the same place"
+        )
+    table = _opened(source, part.groups, input_format, separator)
+    if part.keys:
+        from dpsel.tables.hive import KeyedTable
+
+        table = KeyedTable(table, part.keys)
+    table.sources = (source,)
+    return table
+
+
+def _opened(
+    source: Source, groups: Groups | None, input_format: InputFormat, separator: str | None
+) -> Table:
+    """Open a file, or some groups of it."""
+    if groups is None:
+        return plain_opener(input_format, separator)(source)
+    if input_format is InputFormat.PARQUET:
+        from dpsel.tables.parquet import ParquetTable
+
+        return ParquetTable(source, groups)
+    from dpsel.tables.arrow import ArrowFileTable
+
+    return ArrowFileTable(source, groups)
+
+
+def _gathered(parts: Iterator[FilePart], target_bytes: int) -> Iterator[Split]:
+    """Yield splits of neighboring parts, together not above the target if there are several."""
+    some: list[FilePart] = []
+    size = 0
+    for part in parts:
+        if some and size + part.size > target_bytes:
+            yield Split(tuple(some))
+            some, size = [], 0
+        some.append(part)
+        size += part.size
+    if some:
+        yield Split(tuple(some))
+
+
+def _file_parts(files: TableFiles, number: int, target_bytes: int) -> list[FilePart]:
+    """Return the parts of one file."""
+    source = files.sources[number]
+    store = source.store if isinstance(source, RemoteSource) else None
+    place = (
+        source.address if isinstance(source, RemoteSource) else os.path.abspath(str(source.path))
+    )
+
+    def part(groups: Groups | None, size: int) -> FilePart:
+        return FilePart(number, place, store, source.keys, groups, size)
+
+    sizes = _group_sizes(source, files)
+    if sizes is None:
+        return [part(None, source.size())]
+    if not sizes:
+        return [part((0, 0), 0)]
+    return [part(groups, sum(sizes[slice(*groups)])) for groups in _runs(sizes, target_bytes)]
+
+
+def _group_sizes(source: Source, files: TableFiles) -> list[int] | None:
+    """Return the sizes of a file's row groups or batches, None if it is read as a whole."""
+    if files.input_format not in (InputFormat.PARQUET, InputFormat.ARROW):
+        return None
+    from dpsel.tables.arrow import ArrowFileTable
+    from dpsel.tables.parquet import ParquetTable
+
+    table = plain_opener(files.input_format, files.separator)(source)
+    try:
+        if isinstance(table, ParquetTable):
+            return table.sizes()
+        if isinstance(table, ArrowFileTable):
+            count = table.batches()
+            return [source.size() // max(1, count)] * count
+    finally:
+        table.close()
+    return None
+
+
+def _runs(sizes: Sequence[int], target_bytes: int) -> Iterator[Groups]:
+    """Yield runs of groups, together not above the target if there are several."""
+    first, size = 0, 0
+    for group, own in enumerate(sizes):
+        if group > first and size + own > target_bytes:
+            yield first, group
+            first, size = group, 0
+        size += own
+    yield first, len(sizes)
+
+
+@dataclass(frozen=True)
+class ShardWork:
+    """What all shares have in common, and all that another process learns about a run."""
+
+    columns: tuple[Column, ...]
+    label: str
+    """The name of the table's first file, whose columns these are."""
+    files: int
+    input_format: InputFormat
+    separator: str | None
+    layout: Layout
+    score: str
+    bounds: Bounds
+    coding: TargetCoding
+    neighbors: Neighbors
+    unit: Unit
+
+    def make_score(self, first: int, last: int) -> TotalingScore:
+        """Return the score of the features from `first` to before `last`, with nothing added."""
+        score = find_score(self.score).make(self._bounds(first, last), self.neighbors, self.unit)
+        if not (isinstance(score, TotalingScore) and callable(score.total)):
+            raise UsageError(f"the score {self.score} cannot be computed on a cluster")
+        return score
+
+    def clipping(self, first: int, last: int) -> Bounds | None:
+        """Return the bounds of those features, if the score clips cells to them."""
+        return self._bounds(first, last) if find_score(self.score).needs_bounds else None
+
+    def _bounds(self, first: int, last: int) -> Bounds:
+        """Return the bounds of the features from `first` to before `last`."""
+        some = slice(first, last)
+        return replace(self.bounds, lower=self.bounds.lower[some], upper=self.bounds.upper[some])
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Some rows of some features: from `first_feature` to before `last_feature`."""
+
+    number: int
+    split: Split
+    first_feature: int
+    last_feature: int
+    mask: RowMask | None = field(default=None, repr=False)
+    """Which of its rows count, if there is a limit for persons."""
+
+
+@dataclass(frozen=True)
+class Partial:
+    """What some shares found. Private, and off `repr`: for nobody but the data's holder."""
+
+    shares: frozenset[int]
+    sums: Any = field(repr=False)
+    cells: CellCounts = field(repr=False)
+    label_seen: bool = field(repr=False)
+    provenance: tuple[int, Provenance] | None = field(repr=False)
+    """That of the last file that has one to be believed, with the file's number."""
+    files: frozenset[FileFound] = field(repr=False)
+    """What was found under the names of the files that were read."""
+
+    @property
+    def made(self) -> Provenance | None:
+        """Return how the table was made, if all shares are in the total."""
+        return None if self.provenance is None else self.provenance[1]
+
+
+Spread = Callable[[ShardWork, Sequence[Shard], Callable[[float], None]], Iterable[Partial]]
+"""What has shares done elsewhere: it returns totals that together hold each share once.
+
+It calls `score_share` for every share, may call `merge_totals` on what comes back, and tells how
+far things are.
+"""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Other processes that do shares, and how many bytes each share should have at least."""
+
+    spread: Spread
+    target_bytes: int = TARGET_BYTES
+
+
+def make_shares(work: ShardWork, files: TableFiles, target_bytes: int = TARGET_BYTES) -> list[Shard]:
+    """Return all shares of a table: rows and features, each cell in one of them.
+
+    Most scores are shared out by rows. One that needs all rows at once is shared out by features.
+    With a limit for persons their column is read here, all of it and in order.
+
+    Privacy:
+        Guarantee: none; masks of rows are private, as is the number of shares.
+        Tested by: tests/cluster/test_shards.py
+    """
+    target_bytes = files.split_bytes(target_bytes)
+    splits = split_files(files, target_bytes)
+    count = len(work.layout.features)
+    ranges = [(0, count)]
+    if find_score(work.score).all_rows:
+        size = sum(split.size for split in splits)
+        width = max(1, target_bytes * len(work.columns) // max(1, size))
+        ranges = [(first, min(first + width, count)) for first in range(0, count, width)]
+        splits = [Split(tuple(part for split in splits for part in split.parts))]
+    masks = _masks(work, splits)
+    shares = [
+        (split, mask, own) for split, mask in zip(splits, masks, strict=True) for own in ranges
+    ]
+    return [
+        Shard(number, split, first, last, mask)
+        for number, (split, mask, (first, last)) in enumerate(shares)
+    ]
+
+
+def score_share(work: ShardWork, share: Shard, threads: int = 1) -> Partial:
+    """Read the rows of one share, and return their sums.
+
+    Privacy:
+        Domain: any rows; a value fails no run.
+        Guarantee: none; the sums are private input for a mechanism.
+        Tested by: tests/cluster/test_shards.py
+    """
+    score = work.make_score(share.first_feature, share.last_feature)
+    if isinstance(score, WorksAtTheEnd):
+        score.use_threads(threads)
+    kept = None if share.mask is None else KeptRows(share.mask)
+    rows = RowReader(work.coding, kept)
+    layout = work.layout.some(share.first_feature, share.last_feature)
+    bounds = work.clipping(share.first_feature, share.last_feature)
+    cells = CellCounts(len(layout.features), share.first_feature)
+
+    def add(part: tuple[Any, CellCounts]) -> None:
+        score.add(part[0])
+        cells.add(part[1])
+
+    learned: list[tuple[int, Provenance]] = []
+    opened: dict[int, Source] = {}
+    with unchanged(opened.values()):
+        read_batches(
+            _pieces(work, share.split, layout, rows, learned, opened),
+            lambda block: (score.part(block), CellCounts.of(block, bounds)),
+            add,
+            threads=threads,
+            progress=lambda _: None,
+        )
+        found = frozenset(file_found(*file) for file in opened.items())
+    if kept is not None:
+        kept.check_all_given()
+    return Partial(
+        frozenset([share.number]),
+        score.total(share.first_feature),
+        cells,
+        rows.label_seen,
+        learned[-1] if learned else None,
+        found,
+    )
+
+
+def merge_totals(work: ShardWork, totals: Iterable[Partial]) -> Partial:
+    """Return the total of several totals, in any order, which must have no share in common."""
+    score = work.make_score(0, len(work.layout.features))
+    cells = CellCounts(len(work.layout.features))
+    shares: set[int] = set()
+    label_seen = False
+    provenance: tuple[int, Provenance] | None = None
+    files: set[FileFound] = set()
+    for total in totals:
+        if shares & total.shares:
+            raise ValueError("a share was counted twice")
+        shares |= total.shares
+        files |= total.files
+        score.add(total.sums)
+        cells.add(total.cells)
+        label_seen = label_seen or total.label_seen
+        if total.provenance is not None and (
+            provenance is None or total.provenance[0] > provenance[0]
+        ):
+            provenance = total.provenance
+    return Partial(frozenset(shares), score.total(), cells, label_seen, provenance, frozenset(files))
+
+
+def cluster_total(
+    work: ShardWork,
+    files: TableFiles,
+    cluster: Cluster,
+    progress: Callable[[float], None],
+    charge: Callable[[], None],
+) -> Partial:
+    """Return the total of all shares of a table; one that is missing is never passed over.
+
+    `charge` is called once, before any row is read.
+    """
+    work.make_score(0, len(work.layout.features))
+    charge()
+    shares = make_shares(work, files, cluster.target_bytes)
+    total = merge_totals(work, cluster.spread(work, shares, progress))
+    if total.shares != {share.number for share in shares}:
+        raise ValueError("some shares are missing")
+    check_same_files(files, total.files)
+    return total
+
+
+def _pieces(
+    work: ShardWork,
+    split: Split,
+    layout: Layout,
+    rows: RowReader,
+    learned: list[tuple[int, Provenance]],
+    opened: dict[int, Source],
+) -> Iterator[PendingBatch]:
+    """Yield the pieces of a split, and learn what its files are and how they were made."""
+    for number, table in _tables(work, split):
+        # The first of several parts of a file: a change between them is one too.
+        opened.setdefault(number, table.sources[0])
+        here = same_layout(layout, work.columns, work.label, table.columns, table.label)
+        yield from table.pending_batches(here, rows)
+        # Of several files only what takes a guarantee away is believed, as on one machine.
+        if table.provenance is not None and (work.files == 1 or table.provenance.data_dependent):
+            learned.append((number, table.provenance))
+
+
+def _tables(work: ShardWork, split: Split) -> Iterator[tuple[int, Table]]:
+    """Yield the parts of a split, opened, with the numbers of their files."""
+    for part in split.parts:
+        with closing(open_part(part, work.input_format, work.separator)) as table:
+            yield part.number, table
+
+
+def _masks(work: ShardWork, splits: Sequence[Split]) -> list[RowMask | None]:
+    """Return for each split which rows count: the first ones of each person in the whole table."""
+    if work.layout.person is None:
+        return [None] * len(splits)
+    limit = RowReader(work.coding, PersonLimit(work.unit.rows))
+    found: list[RowMask | None] = []
+    for split in splits:
+        masks = []
+        for _, table in _tables(work, split):
+            here = same_layout(work.layout, work.columns, work.label, table.columns, table.label)
+            assert here.person is not None
+            masks += [limit.mask(persons) for persons in table.persons(here.person)]
+        found.append(RowMask.of([mask for mask in masks if mask is not None]))
+    return found

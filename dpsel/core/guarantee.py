@@ -1,0 +1,88 @@
+"""What a guarantee says: how much, for which change of the table, and for which steps."""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dpsel.errors import UsageError
+
+
+def check_epsilon(epsilon: float) -> None:
+    """Refuse an epsilon that is not a positive, finite number."""
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise UsageError(f"epsilon must be a positive, finite number, got {epsilon:g}")
+
+
+def check_delta(delta: float) -> None:
+    """Refuse a delta that is not between 0 and 1."""
+    if not 0.0 <= delta < 1.0:
+        raise UsageError(f"delta must be 0 or more and below 1, got {delta:g}")
+
+
+def check_at_least(least: int, number: int, name: str) -> int:
+    """Return a number that is large enough."""
+    if number < least:
+        raise UsageError(f"{name} must be {least} or more, got {number}")
+    return number
+
+
+def check_k(k: int, d: int) -> None:
+    """Refuse a k that does not fit the number of features."""
+    if not 1 <= k <= d:
+        raise UsageError(f"k must be between 1 and {d}, the number of features, got {k}")
+
+
+MOST_ROWS = (1 << 31) - 1
+"""A table may have so many rows: sums of bounded products then fit 64 bits."""
+
+
+class Neighbors(StrEnum):
+    """Which tables count as neighbors: they differ by one unit, a row or a person."""
+
+    ADD_REMOVE = "add-remove"
+    """One unit is there or not; the number of rows is private."""
+
+    REPLACE_ONE = "replace-one"
+    """One unit has other values; the number of rows is public."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Whom the guarantee protects: a row, or a person with at most `rows` of them."""
+
+    name: str = "row"
+    rows: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse a cap that no person can keep to."""
+        check_at_least(1, self.rows, "rows-per-person")
+        if self.rows > MOST_ROWS:
+            raise UsageError(f"rows-per-person must be at most {MOST_ROWS}, got {self.rows}")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Which steps the guarantee covers, and why."""
+
+    end_to_end: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """Differential privacy of one release.
+
+    For neighboring tables D and D' and every set O of outcomes,
+    P(release(D) in O) <= exp(epsilon) P(release(D') in O) + delta.
+    """
+
+    epsilon: float
+    neighbors: Neighbors
+    scope: Scope
+    unit: Unit = Unit()
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that promise nothing."""
+        check_epsilon(self.epsilon)
+        check_delta(self.delta)

@@ -1,0 +1,246 @@
+"""From scores to a record that may be published: the only caller of a mechanism."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpsel.core.arrays import IntArray, NumberArray
+from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit, check_at_least
+from dpsel.core.mechanisms import Sampler
+from dpsel.core.mechanisms.registry import find_mechanism
+from dpsel.core.randomness import Randomness, make_randomness
+from dpsel.core.scores.base import Scores
+from dpsel.errors import UsageError
+
+SCHEMA_ID = "dpsel.selection/1"
+SEEDED = "drawn with a fixed seed, for tests only"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What may be published: the selected features, how they were found, and the guarantee.
+
+    `guarantee` is None where nothing is promised, and `no_guarantee_because` then says why.
+    """
+
+    selected_indices: tuple[int, ...]
+    selected_features: tuple[str, ...]
+    k: int
+    n_features: int
+    score: str
+    mechanism: str
+    parameters: Mapping[str, Any]
+    guarantee: Guarantee | None
+    no_guarantee_because: str | None
+    version: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain values, in the order they are printed."""
+        return {
+            "schema": SCHEMA_ID,
+            "selected_indices": list(self.selected_indices),
+            "selected_features": list(self.selected_features),
+            "k": self.k,
+            "n_features": self.n_features,
+            "score": self.score,
+            "mechanism": {"name": self.mechanism, **self.parameters},
+            "guarantee": None if self.guarantee is None else _guarantee_dict(self.guarantee),
+            "no_guarantee_because": self.no_guarantee_because,
+            "version": self.version,
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "Selection":
+        """Return the selection in a record; fields that are not known yet are left out."""
+        mechanism = dict(fields["mechanism"])
+        stated = fields["guarantee"]
+        return cls(
+            selected_indices=tuple(fields["selected_indices"]),
+            selected_features=tuple(fields["selected_features"]),
+            k=fields["k"],
+            n_features=fields["n_features"],
+            score=fields["score"],
+            mechanism=mechanism.pop("name"),
+            parameters=mechanism,
+            guarantee=None if stated is None else _guarantee_of(stated),
+            no_guarantee_because=fields["no_guarantee_because"],
+            version=fields["version"],
+        )
+
+
+def release(
+    scores: Scores,
+    names: Sequence[str],
+    *,
+    k: int,
+    guarantee: Guarantee,
+    rng: Randomness,
+    score: str,
+    mechanism: str,
+    parameters: Mapping[str, Any],
+    version: str,
+) -> Selection:
+    """Spend the guarantee's epsilon: one call of one mechanism, and the record of it.
+
+    Privacy:
+        Domain: finite scores, one for every name.
+        Neighbors: those of `guarantee`, for which the scores state their sensitivity.
+        Sensitivity: `scores.sensitivity`.
+        Guarantee: `guarantee`, for the whole record; none if `rng` is seeded.
+        Assumes: an rng the adversary cannot predict.
+        Tested by: tests/privacy/test_canonical_lipschitz.py
+    """
+    drawn = find_mechanism(mechanism).draw(scores, k, guarantee.epsilon, rng, **parameters)
+    return selection_of(
+        drawn[0],
+        names,
+        score=score,
+        mechanism=mechanism,
+        parameters=parameters,
+        guarantee=guarantee if rng.private else None,
+        because=None if rng.private else SEEDED,
+        version=version,
+    )
+
+
+def selection_of(
+    indices: IntArray,
+    names: Sequence[str],
+    *,
+    score: str,
+    mechanism: str,
+    parameters: Mapping[str, Any],
+    guarantee: Guarantee | None,
+    because: str | None,
+    version: str,
+) -> Selection:
+    """Return the record of selected indices, with their guarantee or why there is none."""
+    selected = tuple(int(index) for index in indices)
+    return Selection(
+        selected_indices=selected,
+        selected_features=tuple(names[index] for index in selected),
+        k=len(selected),
+        n_features=len(names),
+        score=score,
+        mechanism=mechanism,
+        parameters={name: _plain(value) for name, value in parameters.items()},
+        guarantee=guarantee,
+        no_guarantee_because=because,
+        version=version,
+    )
+
+
+def _plain(value: object) -> object:
+    """Return an enum's text, and anything else as it is."""
+    return str(value) if isinstance(value, str) else value
+
+
+def _guarantee_of(stated: Mapping[str, Any]) -> Guarantee:
+    """Return the guarantee that a record states."""
+    return Guarantee(
+        epsilon=stated["epsilon"],
+        neighbors=Neighbors(stated["neighbors"]),
+        scope=Scope(stated["end_to_end"], stated["why"]),
+        unit=Unit(stated["unit"], stated["rows_per_unit"]),
+        delta=stated["delta"],
+    )
+
+
+def _guarantee_dict(guarantee: Guarantee) -> dict[str, Any]:
+    """Return a guarantee as plain values."""
+    return {
+        "epsilon": guarantee.epsilon,
+        "delta": guarantee.delta,
+        "neighbors": str(guarantee.neighbors),
+        "unit": guarantee.unit.name,
+        "rows_per_unit": guarantee.unit.rows,
+        "end_to_end": guarantee.scope.end_to_end,
+        "why": guarantee.scope.why,
+    }
+
+
+# Differences of integers up to here cannot overflow. Larger ones are cut off here, which moves no
+# two of them apart.
+_LARGEST = (1 << 62) - 1
+
+
+def top_k(
+    scores: ArrayLike,
+    k: int,
+    epsilon: float,
+    *,
+    sensitivity: float = 1.0,
+    gamma: float | None = None,
+    mechanism: str = "canonical-lipschitz",
+    sampler: str | None = None,
+    seed: int | None = None,
+    draws: int | None = None,
+    delta: float | None = None,
+) -> IntArray:
+    """Select k of the largest scores, with differential privacy.
+
+    Privacy:
+        Domain: finite scores, at least k of them.
+        Neighbors: the caller's; `sensitivity` is stated for them.
+        Sensitivity: no score moves by more than `sensitivity` between neighbors (promised
+            by the caller).
+        Guarantee: (epsilon, delta)-DP for the set of indices; none with a `seed`. `draws`
+            selections cost `draws` times as much.
+        Assumes: an operating system whose random numbers cannot be predicted.
+        Tested by: tests/privacy/test_canonical_lipschitz.py
+
+    Args:
+        scores: One number for every feature; larger is better.
+        k: How many to select.
+        epsilon: The privacy loss of one selection.
+        sensitivity: How far one unit can move any score.
+        gamma: For the Lipschitz mechanisms: the weight of the worst included score against the
+            best missing one, 0 to 1; 1/2 if not given.
+        mechanism: The name of the mechanism.
+        sampler: For the Lipschitz mechanisms: `lazy` (default), or the slow reference `direct`.
+        seed: Makes the draw reproducible, for tests; it is then not private.
+        draws: How many independent selections to make.
+        delta: For peeling and oneshot-laplace: the delta of an (epsilon, delta) guarantee; 0 if
+            not given.
+
+    Returns:
+        k ascending indices, or an array of `draws` rows of them.
+
+    Raises:
+        UsageError: If an argument does not fit, or a score is not a finite number.
+    """
+    if draws is not None:
+        check_at_least(1, draws, "draws")
+    if sampler is not None and sampler not in tuple(Sampler):
+        raise UsageError(f"sampler must be one of {', '.join(Sampler)}, got {sampler}")
+    chosen = find_mechanism(mechanism)
+    given = {
+        "gamma": gamma,
+        "delta": delta,
+        "sampler": None if sampler is None else Sampler(sampler),
+    }
+    selected = chosen.draw(
+        Scores(_numbers(scores), sensitivity),
+        k,
+        epsilon,
+        make_randomness(seed),
+        draws=1 if draws is None else draws,
+        **chosen.parameters(mechanism, given),
+    )
+    return selected[0] if draws is None else selected
+
+
+def _numbers(scores: ArrayLike) -> NumberArray:
+    """Return whole scores as int64, others as float64."""
+    values = np.asarray(scores)
+    if values.dtype.kind in "iub":
+        if values.dtype.kind == "u":
+            values = np.minimum(values, np.uint64(_LARGEST))
+        whole: NumberArray = np.clip(values.astype(np.int64, copy=False), -_LARGEST, _LARGEST)
+        return whole
+    if values.dtype.kind != "f":
+        raise UsageError("scores must be a one-dimensional array of numbers")
+    return values.astype(np.float64, copy=False)

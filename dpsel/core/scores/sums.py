@@ -1,0 +1,256 @@
+"""The scores `dot` and `covariance`: sums of products of bounded integers, exact in any order."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpsel.core.arrays import FloatArray, IntArray, NumberArray, RealArray
+from dpsel.core.batch import Batch, Columns, cells_of, rows_of
+from dpsel.core.bounds import ONE, Bounds, Interval, bounded_integers, is_unit, unit_integers
+from dpsel.core.guarantee import MOST_ROWS, Neighbors, Unit
+from dpsel.core.scores.base import Scores
+from dpsel.errors import InputError
+
+# Products are within 2^32, so float64 adds 2^21 of them exactly, in any order, and int64 2^31.
+_ROWS_PER_FLOAT_SUM = 1 << 21
+# Cells that are bounded at once: they stay in the processor's cache. Fewer, and threads would
+# wait for one another at every step.
+_CELLS_AT_ONCE = 1 << 18
+
+
+def exact_products(
+    weights: FloatArray, X: RealArray | Columns, lower: FloatArray, upper: FloatArray
+) -> IntArray:
+    """Return weights @ X, for X within bounds and weights of whole numbers within 2^16.
+
+    Privacy:
+        Domain: any floats; a missing value counts 0.
+        Guarantee: none; the result is private input for a score.
+        Tested by: tests/core/test_sums.py
+    """
+    sums = np.zeros((len(weights), X.shape[1]), dtype=np.int64)
+    products = _UnitProducts(X.dtype) if is_unit(lower, upper) else _bounded_products
+    for first in range(0, X.shape[0], _ROWS_PER_FLOAT_SUM):
+        some = slice(first, first + _ROWS_PER_FLOAT_SUM)
+        sums += _float_products(weights[:, some], rows_of(X, some), lower, upper, products)
+    return sums
+
+
+_Products = Callable[[FloatArray, RealArray, FloatArray, FloatArray], FloatArray]
+
+
+def _float_products(
+    weights: FloatArray,
+    X: RealArray | Columns,
+    lower: FloatArray,
+    upper: FloatArray,
+    products: _Products,
+) -> IntArray:
+    """Return the same for at most 2^21 rows: whole numbers below 2^53 all the way."""
+    rows, columns = X.shape
+    sums = np.zeros((len(weights), columns))
+    at_once = max(1, _CELLS_AT_ONCE // rows)
+    step = min(rows, _CELLS_AT_ONCE)
+    for row in range(0, rows, step):
+        some = slice(row, row + step)
+        # The weights of these rows stay in the cache too.
+        for column in range(0, columns, at_once):
+            features = slice(column, column + at_once)
+            sums[:, features] += products(
+                weights[:, some], cells_of(X, some, features), lower[features], upper[features]
+            )
+    return sums.astype(np.int64)
+
+
+def _bounded_products(
+    weights: FloatArray, X: RealArray, lower: FloatArray, upper: FloatArray
+) -> FloatArray:
+    """Return the sums of a few cells with any bounds."""
+    return weights @ bounded_integers(X, lower, upper)
+
+
+class _UnitProducts:
+    """The sums of a few cells within [-1, 1]: most tables, in fewer steps, in the same memory."""
+
+    def __init__(self, kind: Any) -> None:
+        self._work = np.empty(_CELLS_AT_ONCE, dtype=kind)
+        self._doubles = np.empty(_CELLS_AT_ONCE)
+
+    def __call__(
+        self, weights: FloatArray, X: RealArray, lower: FloatArray, upper: FloatArray
+    ) -> FloatArray:
+        integers = self._like(self._doubles, X)
+        work = integers if X.dtype == np.float64 else self._like(self._work, X)
+        unit_integers(X, work)
+        if work is not integers:
+            integers[...] = work
+        sums = weights @ integers
+        if np.isnan(sums).any():  # Any missing cell makes its sum one.
+            integers[np.isnan(integers)] = 0.0
+            sums = weights @ integers
+        return sums
+
+    @staticmethod
+    def _like(memory: NumberArray, X: RealArray) -> NumberArray:
+        """Return as many cells of a piece of memory, in columns."""
+        return memory[: X.size].reshape(X.shape, order="F")
+
+
+class BoundedTarget:
+    """Turns targets into whole numbers; blocks of the same rows share theirs.
+
+    Privacy:
+        Domain: any floats; each value is treated alone.
+        Guarantee: none; the result is private input for a score.
+        Tested by: tests/core/test_sums.py
+    """
+
+    def __init__(self, bounds: Interval) -> None:
+        """Bound targets by public `bounds`."""
+        self._lower, self._upper = np.array(bounds.lower), np.array(bounds.upper)
+        self._last: tuple[FloatArray, FloatArray] | None = None
+
+    def __call__(self, y: FloatArray) -> FloatArray:
+        """Return the integers of a target. Threads may call this."""
+        last = self._last
+        if last is None or last[0] is not y:
+            self._last = last = y, bounded_integers(y, self._lower, self._upper)
+        return last[1]
+
+
+@dataclass(frozen=True)
+class CovariancePart:
+    """The sums of one block: row 0 of `sums` has those of x, row 1 those of x y."""
+
+    first_feature: int
+    rows: int
+    target_sum: int = field(repr=False)
+    sums: IntArray = field(repr=False)
+
+
+class CovarianceScore:
+    """Adds up blocks, in any order, and turns the sums into scores.
+
+    With n rows, C = sum (x - mean x)(y - mean y) = (n Sxy - Sx Sy) / n, where Sx, Sy and Sxy are
+    the sums of x, y and x y. All values are within [-1, 1], so differences are within 2.
+
+    Add-remove: a further row (a, b) adds n / (n + 1) (a - mean x)(b - mean y) to C, which is
+    within 4 n / (n + 1). So |C| moves by less than 4; 4 is the supremum, and never attained.
+
+    Replace-one: over the same n - 1 other rows, C moves by (n - 1) / n times the difference of two
+    products u v, of u = a - mean x and v = b - mean y. A product is highest and lowest at corners:
+    of equal and of unequal signs, so one factor is the same, within 2, and the other differs by 2.
+    So |C| moves by at most 4 (n - 1) / n, less than 4; again a supremum.
+
+    Rounding: a score is |C| rounded down to a multiple of 2^-32. If u <= v + s for a whole number
+    s, then floor(u) <= floor(v) + s: rounding all scores down keeps a whole sensitivity as it is.
+
+    Privacy:
+        Domain: any floats, at most 2^31 - 1 rows.
+        Neighbors: one row, or all kept rows of one person, at most `unit.rows` of them.
+        Sensitivity: 4 a row under add-remove and under replace-one.
+        Guarantee: none; the result is private input for a mechanism.
+        Tested by: tests/privacy/test_covariance_sensitivity.py
+    """
+
+    needs_bounds = True
+
+    def __init__(self, bounds: Bounds, neighbors: Neighbors, unit: Unit) -> None:
+        """Score features and target within public `bounds`; both relations cost the same."""
+        self._bounds = bounds
+        self._target = BoundedTarget(bounds.target)
+        self._sensitivity = 4 * ONE * ONE * unit.rows
+        self._sums = np.zeros((2, len(bounds.lower)), dtype=np.int64)
+        self._target_sum = 0
+        self._rows = 0
+
+    def part(self, block: Batch) -> CovariancePart:
+        """Return the sums of one block. Touches nothing shared, so threads may call it."""
+        rows, columns = block.X.shape
+        features = slice(block.first_feature, block.first_feature + columns)
+        lower, upper = self._bounds.lower[features], self._bounds.upper[features]
+        y = self._target(block.y)
+        sums = exact_products(np.stack([np.ones(rows), y]), block.X, lower, upper)
+        target_sum = int(y.astype(np.int64).sum())
+        return CovariancePart(block.first_feature, rows, target_sum, sums)
+
+    def add(self, part: CovariancePart) -> None:
+        """Add the sums of one block to the total."""
+        features = slice(part.first_feature, part.first_feature + part.sums.shape[1])
+        self._sums[:, features] += part.sums
+        # The same rows come once for every group of features: count them with the first.
+        if part.first_feature == 0:
+            self._rows += part.rows
+            self._target_sum += part.target_sum
+        if self._rows > MOST_ROWS:
+            raise InputError(f"a table may have at most {MOST_ROWS} rows")
+
+    def total(self, first_feature: int = 0) -> CovariancePart:
+        """Return all sums so far, as a part for the score of a table with these features."""
+        return CovariancePart(first_feature, self._rows, self._target_sum, self._sums.copy())
+
+    def scores(self) -> Scores:
+        """Return the scores of all blocks added, in units of 2^-32, rounded down."""
+        n = self._rows
+        # Python's integers: n Sxy may have 94 bits. The scores are within n 2^32, less than 2^63.
+        values = [
+            abs(n * xy - x * self._target_sum) // n if n else 0
+            for x, xy in zip(*self._sums.tolist(), strict=True)
+        ]
+        return Scores(np.array(values, dtype=np.int64), float(self._sensitivity))
+
+
+@dataclass(frozen=True)
+class DotPart:
+    """The sums of one block."""
+
+    first_feature: int
+    rows: int
+    sums: IntArray = field(repr=False)
+
+
+class DotScore:
+    """Adds up blocks, in any order, and turns the sums into scores.
+
+    Privacy:
+        Domain: any floats, at most 2^31 - 1 rows.
+        Neighbors: one row, or all kept rows of one person, at most `unit.rows` of them.
+        Sensitivity: 1 a row under add-remove, 2 under replace-one, exactly.
+        Guarantee: none; the result is private input for a mechanism.
+        Tested by: tests/privacy/test_dot_sensitivity.py
+    """
+
+    def __init__(self, bounds: Bounds, neighbors: Neighbors, unit: Unit) -> None:
+        """Score features and target within public `bounds`."""
+        self._bounds = bounds
+        self._target = BoundedTarget(bounds.target)
+        self._sensitivity = ONE * ONE * unit.rows * (2 if neighbors is Neighbors.REPLACE_ONE else 1)
+        self._sums = np.zeros(len(bounds.lower), dtype=np.int64)
+        self._rows = 0
+
+    def part(self, block: Batch) -> DotPart:
+        """Return the sums of one block. Touches nothing shared, so threads may call it."""
+        rows, columns = block.X.shape
+        features = slice(block.first_feature, block.first_feature + columns)
+        lower, upper = self._bounds.lower[features], self._bounds.upper[features]
+        y = self._target(block.y)
+        sums = exact_products(y[np.newaxis], block.X, lower, upper)[0]
+        return DotPart(block.first_feature, rows, sums)
+
+    def add(self, part: DotPart) -> None:
+        """Add the sums of one block to the total."""
+        self._sums[part.first_feature : part.first_feature + len(part.sums)] += part.sums
+        if part.first_feature == 0:
+            self._rows += part.rows
+        if self._rows > MOST_ROWS:
+            raise InputError(f"a table may have at most {MOST_ROWS} rows")
+
+    def total(self, first_feature: int = 0) -> DotPart:
+        """Return all sums so far, as a part for the score of a table with these features."""
+        return DotPart(first_feature, self._rows, self._sums.copy())
+
+    def scores(self) -> Scores:
+        """Return the scores of all blocks added, in units of 2^-32."""
+        return Scores(np.abs(self._sums), float(self._sensitivity))

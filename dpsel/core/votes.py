@@ -1,0 +1,289 @@
+"""The two-stage method of Kifer et al.: blocks of rows vote for features, and votes are scores.
+
+Each block of rows fits a LASSO of its own and votes for its k largest coefficients. A row is in
+one block, so the votes have a small sensitivity, and any private top-k can choose among them.
+
+References:
+    [KST12] Kifer, Smith & Thakurta, COLT 2012.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
+
+import numpy as np
+
+from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.guarantee import Neighbors, Unit, check_at_least, check_k
+from dpsel.core.matrix import KeptTable, Matrix, rows_of_lots
+from dpsel.core.randomness import Randomness, integers_below
+from dpsel.core.scores.base import Scores
+from dpsel.errors import UsageError
+from dpsel.selection.lasso import PENALTY, block_coefficients, largest, quiet_solver
+
+_LEAST_TILE = 1 << 14
+
+
+def dealt(
+    X: Matrix, y: FloatArray, block_of_row: IntArray, blocks: int
+) -> Iterator[tuple[Matrix, FloatArray, list[IntArray]]]:
+    """Yield rows and their target, and which of those rows each block has, in the table's order.
+
+    A table in memory is yielded as it is, once, with all blocks. One on disk is read through and
+    dealt out to a file that has the rows of neighboring blocks together; then come as many blocks
+    as may be in memory at once, or one that is larger, itself on disk.
+
+    Privacy:
+        Guarantee: none; the rows are private.
+        Tested by: tests/core/test_matrix.py
+    """
+    if not isinstance(X, KeptTable):
+        yield X, y, rows_of_lots(block_of_row, blocks)
+        return
+    at_once = X.keeper.cells_at_once
+    assert at_once is not None
+    columns = X.shape[1]
+    sizes = np.bincount(block_of_row, minlength=blocks)
+    ends = _group_ends(sizes, max(1, at_once // columns))
+    group_of_block = np.repeat(np.arange(len(ends)), np.diff([0, *ends]))
+    tables = _dealt_tables(X, group_of_block[block_of_row], len(ends), at_once)
+    rows_of_group = rows_of_lots(group_of_block[block_of_row], len(ends))
+    begin = 0
+    for number, end in enumerate(ends):
+        rows, table = rows_of_group[number], tables[number]
+        lots = rows_of_lots(block_of_row[rows] - begin, end - begin)
+        fits = len(rows) * columns <= at_once
+        yield table.array() if fits else table, y[rows], lots
+        begin = end
+
+
+def _group_ends(sizes: IntArray, most: int) -> list[int]:
+    """Return where groups of neighboring blocks end that have at most that many rows, or one."""
+    ends, rows = [], 0
+    for block, size in enumerate(sizes.tolist()):
+        if rows and rows + size > most:
+            ends.append(block)
+            rows = 0
+        rows += size
+    return [*ends, len(sizes)]
+
+
+def _dealt_tables(
+    X: KeptTable, group_of_row: IntArray, groups: int, at_once: int
+) -> list[KeptTable]:
+    """Return a table for each group of rows, all in one new file."""
+    keeper = X.keeper.another()
+    # What waits to be written fits in memory, for all groups together.
+    tile = min(keeper.tile_cells, max(_LEAST_TILE, at_once // groups))
+    tables = [KeptTable(keeper, X.shape[1], tile_cells=tile) for _ in range(groups)]
+    for start, chunk in X.row_chunks():
+        here = group_of_row[start : start + len(chunk)]
+        for group, rows in enumerate(rows_of_lots(here, groups)):
+            if len(rows):
+                tables[group].add(0, chunk[rows])
+    return tables
+
+
+Progress = Callable[[float], None]
+
+
+def _silent(share: float) -> None:
+    """Show no progress."""
+
+
+def random_partition(rows: int, blocks: int, rng: Randomness) -> IntArray:
+    """Return a block for every row: a uniformly random partition into blocks of equal size.
+
+    Rows are sorted by fresh random words and dealt out in turn, so sizes differ by at most one. If
+    two words are equal, all are drawn again: the order is exactly uniform.
+
+    Privacy:
+        Domain: the number of rows, which must be public.
+        Neighbors: replace-one, with a row as the unit; under add-remove sizes would shift.
+        Guarantee: none; the partition is private input for the votes, and reads no cell.
+        Assumes: an rng the adversary cannot predict.
+        Tested by: tests/core/test_votes.py
+    """
+    check_at_least(1, blocks, "blocks")
+    order = np.argsort(words := rng.words(rows))
+    while (words[order[1:]] == words[order[:-1]]).any():
+        order = np.argsort(words := rng.words(rows))
+    block_of_row = np.empty(rows, dtype=np.int64)
+    block_of_row[order] = np.arange(rows) % blocks
+    return block_of_row
+
+
+def independent_blocks(rows: int, blocks: int, rng: Randomness) -> IntArray:
+    """Return a block for every row, each drawn uniformly and without regard to the others.
+
+    Privacy:
+        Domain: any number of rows; only the number of blocks is public.
+        Neighbors: any; a row that is there or not leaves the law of the other draws as it is.
+        Guarantee: none; the blocks are private input for the votes, and read no cell.
+        Assumes: an rng the adversary cannot predict.
+        Tested by: tests/core/test_votes.py
+    """
+    check_at_least(1, blocks, "blocks")
+    return integers_below(rng, np.full(rows, blocks, dtype=np.int64))
+
+
+def contiguous_blocks(rows: int, blocks: int) -> IntArray:
+    """Return a block for every row, in the order of the table; sizes differ by at most one.
+
+    This is how the paper's experiment cuts a table. It is not for real use: tables are often
+    sorted, and a row that is added or removed shifts every block after it.
+    """
+    check_at_least(1, blocks, "blocks")
+    return np.arange(rows, dtype=np.int64) * blocks // max(1, rows)
+
+
+def block_votes(
+    X: Matrix,
+    y: FloatArray,
+    block_of_row: IntArray,
+    blocks: int,
+    k: int,
+    *,
+    penalty: float = PENALTY,
+    threads: int = 1,
+    progress: Progress = _silent,
+) -> IntArray:
+    """Return how many blocks vote for each feature.
+
+    A block votes for the k largest |coefficients| of its LASSO (see `lasso_coefficients`), or for
+    fewer if fewer are not 0; the smaller index wins a tie. A block without rows has no vote.
+
+    Privacy:
+        Domain: multiples of 2^-16 within [-1, 1]; whatever they are, no block fails and no warning
+            shows.
+        Neighbors: tables in which the rows of all blocks but one agree, order included.
+        Sensitivity: 1 in each feature, as a block's vote depends on that block's rows alone: not
+            even on whether all rows fit in memory (see `block_coefficients`).
+        Guarantee: none; the result is private input for a mechanism.
+        Assumes: a solver that finds the same coefficients for the same rows again.
+        Tested by: tests/privacy/test_twostage_sensitivity.py
+
+    Args:
+        X: One row a row of the table, one column a feature.
+        y: The target.
+        block_of_row: The block of every row, 0 to `blocks` - 1.
+        blocks: How many blocks there are; a public number.
+        k: How many features a block votes for.
+        penalty: The weight of the L1 norm.
+        threads: How many blocks are fitted at a time.
+        progress: Called after every block with the share of blocks that are done.
+    """
+    check_k(k, X.shape[1])
+    check_at_least(1, blocks, "blocks")
+    check_at_least(1, threads, "threads")
+    with quiet_solver(penalty):
+        (votes,) = votes_for_each_k(
+            X, y, block_of_row, blocks, [k], penalty=penalty, threads=threads, progress=progress
+        )
+    return votes
+
+
+def votes_for_each_k(
+    X: Matrix,
+    y: FloatArray,
+    block_of_row: IntArray,
+    blocks: int,
+    ks: Sequence[int],
+    *,
+    penalty: float = PENALTY,
+    threads: int = 1,
+    progress: Progress = _silent,
+) -> list[IntArray]:
+    """Return the votes of `block_votes` for several k, fitting every block once.
+
+    For use within `quiet_solver`, which belongs to the whole process.
+    """
+    votes = [np.zeros(X.shape[1], dtype=np.int64) for _ in ks]
+    done = 0
+
+    def voted(some: Matrix, target: FloatArray, rows: IntArray) -> list[IntArray]:
+        coefficients = block_coefficients(some, target, rows, penalty)
+        return [largest(coefficients, k) for k in ks]
+
+    for some, target, lots in dealt(X, y, block_of_row, blocks):
+        for vote in _in_threads(partial(voted, some, target), lots, threads):
+            for total, chosen in zip(votes, vote, strict=True):
+                total[chosen] += 1
+            done += 1
+            progress(done / blocks)
+    return votes
+
+
+def _in_threads(
+    work: Callable[[IntArray], list[IntArray]], lots: Sequence[IntArray], threads: int
+) -> Iterator[list[IntArray]]:
+    """Yield what comes of each lot, in any order."""
+    if threads == 1:
+        yield from map(work, lots)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for vote in as_completed([pool.submit(work, rows) for rows in lots]):
+                yield vote.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def two_stage_scores(
+    X: Matrix,
+    y: FloatArray,
+    k: int,
+    *,
+    blocks: int,
+    neighbors: Neighbors,
+    unit: Unit,
+    rng: Randomness,
+    contiguous: bool = False,
+    penalty: float = PENALTY,
+    threads: int = 1,
+    progress: Progress = _silent,
+) -> Scores:
+    """Return the votes of random blocks as scores: the first stage of [KST12].
+
+    Why one row moves a feature's votes by at most 1: run both neighbors with the same randomness
+    for the blocks. Under replace-one the partition depends on the public number of rows only, so
+    the row is in the same block of both tables. Under add-remove every row draws its own block;
+    give the rows that both tables have the same draws, which changes the law of neither table.
+    Either way all other blocks have the same rows in the same order, and the same vote; the block
+    that differs casts 0 or 1 votes for a feature. A mechanism thus has its guarantee for each
+    outcome of the shared draws, and on average over them.
+
+    A person changes at most one block a row. Who replaces a person may have fewer rows or more, so
+    for persons every row draws its own block under both relations: the first old and new rows share
+    a draw, and so on; rows without a partner have their own.
+
+    Privacy:
+        Domain: multiples of 2^-16 within [-1, 1], bounded row by row.
+        Neighbors: `neighbors`, for one row or for a person of at most `unit.rows` rows.
+        Sensitivity: L-infinity, at most `unit.rows`, for any fixed draw of the blocks.
+        Guarantee: none; the result is private input for one mechanism. The blocks are not
+            released: draw new ones for every selection.
+        Assumes: an rng the adversary cannot predict; a solver as in `block_votes`.
+        Tested by: tests/privacy/test_twostage_sensitivity.py
+
+    Args: those of `block_votes`, and
+        blocks: A public number; under add-remove not one made from the number of rows.
+        neighbors: Which tables are neighbors.
+        unit: Whom the guarantee protects.
+        rng: Draws the blocks.
+        contiguous: Cut the table in its order instead; for replace-one and single rows only.
+    """
+    # Only here is the number of rows the same in both neighbors.
+    fixed_rows = neighbors is Neighbors.REPLACE_ONE and unit == Unit()
+    if contiguous and not fixed_rows:
+        raise UsageError("contiguous blocks need replace-one neighbors and rows as the unit")
+    if contiguous:
+        block_of_row = contiguous_blocks(len(y), blocks)
+    else:
+        draw = random_partition if fixed_rows else independent_blocks
+        block_of_row = draw(len(y), blocks, rng)
+    votes = block_votes(
+        X, y, block_of_row, blocks, k, penalty=penalty, threads=threads, progress=progress
+    )
+    return Scores(votes, float(unit.rows))

@@ -1,0 +1,231 @@
+"""The data sets of an evaluation, scaled as asked for, and their true features. Not private."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.bounds import ONE, Bounds, bounded_integers, is_unit
+from dpsel.core.matrix import changed, column_groups, target_products
+from dpsel.errors import InputError, UsageError
+from dpsel.preprocessing.scaling import Center, Scale, Scaling, data_scaling
+from dpsel.preprocessing.statistics import exact_statistics, joined_statistics
+from dpsel.reporter import Reporter
+from dpsel.selection.lasso import PENALTY, largest, lasso_coefficients
+from dpsel.tables.bounds_file import PublicBounds
+from dpsel.tables.cell_counts import cell_notes
+from dpsel.tables.columns import Wanted, choose_columns, visible_columns
+from dpsel.tables.formats import InputFormat, Orientation
+from dpsel.tables.labels import TargetCoding, label_interval
+from dpsel.tables.opening import unchanged_table
+from dpsel.tables.sources import STDIN, has_scheme, public_place
+from dpsel.tables.spill import all_rows
+from dpsel.tables.transposed import RawTable, labels_of
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Features and target of all rows: private."""
+
+    X: Any = field(repr=False)
+    """A `Matrix`; whoever made the rows in memory may take it for the array that it is."""
+    y: FloatArray = field(repr=False)
+
+
+@dataclass(frozen=True)
+class FoundTruth:
+    """The truth of one data set: by weights, of which the k largest count, or as a known set."""
+
+    weights: FloatArray | None
+    known: IntArray | None
+
+    def top(self, k: int) -> IntArray:
+        """Return the true features for a k: with weights at most k, and none of weight 0."""
+        if self.known is not None:
+            return self.known
+        assert self.weights is not None
+        return largest(self.weights, k)
+
+
+@dataclass(frozen=True)
+class EvaluationData:
+    """A data set: its rows as they came, and the public bounds they were given."""
+
+    name: str
+    features: tuple[str, ...]
+    raw: DataSet
+    bounds: Bounds
+    labels: bool
+    """Whether the target was coded from labels: they are never clipped."""
+    truth: FoundTruth | None = None
+    """The truth, where it is known because the data are synthetic."""
+    clipping: tuple[str, ...] = ()
+    """What the holder should know about the cells, where they are only clipped to their bounds."""
+
+    def scaled(self, scale: Scale, clip: float) -> DataSet:
+        """Return the rows within [-1, 1], on the grid of all scores.
+
+        `Scale.NONE` bounds them as `select` does. Others first do what `preprocess` does, and a
+        guarantee would then cover the selection only.
+        """
+        if scale is Scale.NONE:
+            target = self.bounds.target
+            y = bounded_integers(self.raw.y, np.array(target.lower), np.array(target.upper))
+            return DataSet(changed(self.raw.X, self._bounded), y / ONE)
+        parts = [exact_statistics(columns) for _, columns in column_groups(self.raw.X)]
+        y = self.raw.y[:, np.newaxis]
+        statistics = joined_statistics([*parts, exact_statistics(y)])
+        center = Center.MEDIAN if scale is Scale.ROBUST else Center.MEAN
+        scaling = data_scaling(statistics, center, scale, clip)
+        if self.labels:
+            scaling = scaling.with_last(data_scaling(statistics, Center.MEAN, Scale.MAX_ABS, clip))
+        last = slice(self.raw.X.shape[1], None)
+        return DataSet(
+            changed(self.raw.X, partial(_scaled, scaling)), _scaled(scaling, last, y)[:, 0].copy()
+        )
+
+    def _bounded(self, columns: slice, X: FloatArray) -> FloatArray:
+        """Return cells of some columns within their public bounds."""
+        return bounded_integers(X, self.bounds.lower[columns], self.bounds.upper[columns]) / ONE
+
+
+def _scaled(scaling: Scaling, columns: slice, X: FloatArray) -> FloatArray:
+    """Return scaled cells of some columns, on the grid of all scores."""
+    return bounded_integers(scaling.part(columns).apply(X), np.array(-1.0), np.array(1.0)) / ONE
+
+
+LASSO = "lasso"
+SIS = "sis"
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Where the truth comes from: a LASSO, SIS, or a list of names."""
+
+    kind: str = LASSO
+    penalty: float = PENALTY
+    names: tuple[str, ...] = ()
+
+    def described(self) -> str:
+        """Return it in words."""
+        if self.kind == LASSO:
+            return f"the k largest coefficients of a LASSO, lambda = {self.penalty:g}"
+        return "the k largest |x'y|" if self.kind == SIS else ", ".join(self.names)
+
+    def found(self, rows: DataSet, features: Sequence[str]) -> FoundTruth:
+        """Return the truth of one data set."""
+        if self.kind == LASSO:
+            return FoundTruth(lasso_coefficients(rows.X, rows.y, self.penalty), None)
+        if self.kind == SIS:
+            return FoundTruth(np.abs(target_products(rows.X, rows.y)), None)
+        place = {name: i for i, name in enumerate(features)}
+        for name in self.names:
+            if name not in place:
+                raise InputError(f"the truth names '{name}', which is not among the features")
+        return FoundTruth(None, np.array(sorted(place[name] for name in self.names)))
+
+
+def parse_truth(text: str, penalty: float) -> Truth:
+    """Return the truth a user asked for: `lasso`, `sis`, or names with commas."""
+    if text.strip() in (LASSO, SIS):
+        return Truth(text.strip(), penalty)
+    names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if not names:
+        raise UsageError(f"--truth is {LASSO}, {SIS}, or names of columns with commas")
+    return Truth("names", penalty, names)
+
+
+# What an evaluation takes, in units of a table: raw and scaled rows, and a copy for a LASSO; and
+# each worker has rows of its own, for which they are packed.
+_COPIES, _COPIES_OF_WORKER = 4, 2
+
+
+class _Notes:
+    """Passes notes on, but not how far the reading of one table is."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self.note, self.warn = reporter.note, reporter.warn
+
+    def size(self, file_bytes: int) -> None:
+        """Say nothing."""
+
+    def progress(self, done: float) -> None:
+        """Say nothing."""
+
+
+@dataclass(frozen=True)
+class TableRequest:
+    """How the tables of an evaluation are read."""
+
+    wanted: Wanted
+    positive: str | None
+    encode: bool
+    bounds: PublicBounds
+    input_format: InputFormat | None
+    separator: str | None
+    threads: int
+
+
+def table_sets(
+    places: Sequence[str], plan: TableRequest, reporter: Reporter
+) -> list[Callable[[], EvaluationData]]:
+    """Return what reads each table, named by its file."""
+    if places.count(STDIN) > 1:
+        raise UsageError("only one table can be stdin")
+    names = _set_names(places)
+    notes = _Notes(reporter)
+
+    def loader(place: str, name: str) -> Callable[[], EvaluationData]:
+        return lambda: load_table(place, name, plan, notes)
+
+    return [loader(place, name) for place, name in zip(places, names, strict=True)]
+
+
+def load_table(place: str, name: str, plan: TableRequest, reporter: Reporter) -> EvaluationData:
+    """Read a whole table.
+
+    Privacy:
+        Guarantee: none; the rows are private.
+        Tested by: tests/cli/test_evaluate.py
+    """
+    wanted = plan.wanted
+    raw = RawTable(
+        place, wanted.target, Orientation.COLUMNS, None, None, plan.input_format, plan.separator
+    )
+    open_again = raw.opener(labels_are_numbers=not wanted.labels)
+    with unchanged_table(open_again()) as table:
+        layout = choose_columns(table.columns, wanted, table.label)
+        columns = [column.name for column in visible_columns(table.columns)]
+    classes = labels_of(open_again, layout) if plan.encode else None
+    coding = TargetCoding(plan.positive, classes)
+    bounds = plan.bounds.resolve(layout.names, wanted.target, columns, coded=coding.of_text)
+    if coding.of_text:
+        interval = label_interval(coding)
+        bounds = Bounds(bounds.lower, bounds.upper, interval, coding.two_classes)
+    with unchanged_table(open_again()) as table:
+        copies = _COPIES + _COPIES_OF_WORKER * plan.threads
+        X, y, cells = all_rows(
+            table, layout, coding, reporter, plan.threads, copies=copies, clipping=bounds
+        )
+    assumed = is_unit(bounds.lower, bounds.upper)
+    notes = cell_notes(cells, [*layout.names, wanted.target], assumed=assumed)
+    return EvaluationData(
+        name, tuple(layout.names), DataSet(X, y), bounds, coding.of_text, clipping=tuple(notes)
+    )
+
+
+def _set_names(places: Sequence[str]) -> list[str]:
+    """Return a name for each table: its file's, with a number where two are the same."""
+    found: list[str] = []
+    for place in places:
+        path = public_place(place).partition("?")[0] if has_scheme(place) else place
+        stem = "stdin" if place == STDIN else PurePath(path).name.split(".")[0] or path
+        name, number = stem, 2
+        while name in found:
+            name, number = f"{stem}-{number}", number + 1
+        found.append(name)
+    return found

@@ -1,0 +1,123 @@
+"""What a long sweep has finished, line by line, so that a killed one can go on."""
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from dpsel.errors import OutputError, UsageError
+from dpsel.system.process import reason
+
+_KIND = "dpsel.evaluation.sweep/1"
+
+
+class Journal:
+    """Finished work by key. Without a place it is kept in memory only.
+
+    A line is written at once and whole, so a process that is killed loses what it was working on
+    and nothing else; half a line at the end is dropped. It holds private numbers: mode 0600.
+    """
+
+    def __init__(
+        self, place: Path | None, about: Mapping[str, Any], *, resume: bool, force: bool
+    ) -> None:
+        """Open the journal of the sweep described by `about`, and find what is done."""
+        self.place = place
+        self.found: dict[str, Any] = {}
+        self._descriptor: int | None = None
+        if place is None:
+            return
+        try:
+            self._open(place, about, resume=resume, force=force)
+        except OSError as error:
+            self.close()
+            raise OutputError(f"{place}: cannot be written: {reason(error)}") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def append(self, key: str, value: Any) -> None:
+        """Remember one piece of work."""
+        self.found[key] = value
+        if self._descriptor is not None:
+            try:
+                _write_line(self._descriptor, [key, value])
+            except OSError as error:
+                raise OutputError(f"{self.place}: cannot be written: {reason(error)}") from None
+
+    def close(self) -> None:
+        """Let others have it."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def remove(self) -> None:
+        """Take it away: everything in it has been written elsewhere."""
+        if self.place is not None:
+            with suppress(FileNotFoundError):
+                os.unlink(self.place)
+        self.close()
+
+    def _open(self, place: Path, about: Mapping[str, Any], *, resume: bool, force: bool) -> None:
+        """Open or make the file, and read what it has."""
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._descriptor = os.open(place, flags, 0o600)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"{place}: another run is writing it; wait until it ends") from None
+        about = {"journal": _KIND, **about}
+        lines = _whole_lines(self._descriptor, place)
+        if lines and not resume:
+            if not force:
+                raise UsageError(
+                    f"{place}: an unfinished run; go on with --resume, or start anew with --force"
+                )
+            lines = []
+        if lines and lines[0] != about:
+            raise UsageError(
+                f"{place}: an unfinished run with other settings; repeat them with --resume, or "
+                "start anew with --force"
+            )
+        # Also one that somebody else has made, empty.
+        os.fchmod(self._descriptor, 0o600)
+        if lines:
+            self.found = dict(lines[1:])
+            return
+        os.ftruncate(self._descriptor, 0)
+        _write_line(self._descriptor, about)
+
+
+def _write_line(descriptor: int, value: Any) -> None:
+    """Write one line in one go."""
+    line = (json.dumps(value, separators=(",", ":"), allow_nan=False) + "\n").encode()
+    while line:
+        line = line[os.write(descriptor, line) :]
+
+
+def _whole_lines(descriptor: int, place: Path) -> list[Any]:
+    """Return the lines that are whole, and cut off what is behind them."""
+    content = b""
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    while chunk := os.read(descriptor, 1 << 20):
+        content += chunk
+    start = json.dumps({"journal": _KIND}, separators=(",", ":"))[:-1].encode()
+    if content[: len(start)] != start[: len(content)]:
+        raise UsageError(f"{place}: is in the way, and not of an unfinished run; move it")
+    lines: list[Any] = []
+    good = 0
+    for line in content.splitlines(keepends=True):
+        try:
+            lines.append(json.loads(line))
+        except ValueError:
+            break
+        if not line.endswith(b"\n"):
+            lines.pop()
+            break
+        good += len(line)
+    if good < len(content):
+        os.ftruncate(descriptor, good)
+    return lines

@@ -1,0 +1,255 @@
+"""The methods an evaluation compares: scores once, draws often. Not private."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.batch import Batch
+from dpsel.core.bounds import UNIT_INTERVAL, Bounds
+from dpsel.core.guarantee import Neighbors, Unit
+from dpsel.core.matrix import KeptTable, Matrix, row_chunks
+from dpsel.core.mechanisms.registry import find_mechanism
+from dpsel.core.randomness import Randomness
+from dpsel.core.rounds import kendall_rounds
+from dpsel.core.scores.base import KeepsRows, Scores, WorksAtTheEnd
+from dpsel.core.scores.registry import find_score
+from dpsel.errors import UsageError
+from dpsel.evaluation.data import DataSet
+from dpsel.evaluation.metrics import Picks, lipschitz_bound
+from dpsel.preprocessing.scaling import Scale
+from dpsel.selection.baseline import Method
+from dpsel.selection.lasso import exact_top_k
+
+_MOST_REMEMBERED = 1 << 28
+
+
+class Draws(Protocol):
+    """Draws selections for any k and epsilon."""
+
+    def draw(self, k: int, epsilon: float, trials: int, rng: Randomness) -> Picks:
+        """Return `trials` independent selections.
+
+        Privacy:
+            Guarantee: none; `rng` is seeded, and what is drawn is for the data's holder.
+            Tested by: tests/evaluation/test_draws.py
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class ScoreDraws:
+    """Any score with any mechanism."""
+
+    scores: Scores
+    mechanism: str
+    parameters: Mapping[str, Any]
+
+    def draw(self, k: int, epsilon: float, trials: int, rng: Randomness) -> Picks:
+        """Draw all trials from the same scores.
+
+        Privacy:
+            Guarantee: none; `rng` is seeded, and what is drawn is for the data's holder.
+            Tested by: tests/evaluation/test_draws.py
+        """
+        draw = find_mechanism(self.mechanism).draw
+        picks = draw(self.scores, k, epsilon, rng, draws=trials, **self.parameters)
+        return Picks(picks, self.scores.values, _bound(self, self.scores, k, epsilon))
+
+
+@dataclass(frozen=True)
+class VoteDraws:
+    """Two-stage: every trial has blocks of its own, and so its own votes."""
+
+    votes: Mapping[int, IntArray] = field(repr=False)
+    """For each k, one row of votes a trial."""
+    sensitivity: float
+    mechanism: str
+    parameters: Mapping[str, Any]
+
+    def draw(self, k: int, epsilon: float, trials: int, rng: Randomness) -> Picks:
+        """Draw one selection from the votes of each trial.
+
+        Privacy:
+            Guarantee: none; `rng` is seeded, and what is drawn is for the data's holder.
+            Tested by: tests/evaluation/test_draws.py
+        """
+        draw = find_mechanism(self.mechanism).draw
+        votes = self.votes[k]
+        assert len(votes) == trials
+        scores = [Scores(row, self.sensitivity) for row in votes]
+        picks = [draw(one, k, epsilon, rng, **self.parameters)[0] for one in scores]
+        bounds = [_bound(self, one, k, epsilon) for one in scores]
+        known = [bound for bound in bounds if bound is not None]
+        return Picks(np.stack(picks), votes, float(np.mean(known)) if known else None)
+
+
+@dataclass(frozen=True)
+class ExactDraws:
+    """A method without privacy: the same selection every time."""
+
+    values: FloatArray = field(repr=False)
+
+    def draw(self, k: int, epsilon: float, trials: int, rng: Randomness) -> Picks:
+        """Return the best k, `trials` times.
+
+        Privacy:
+            Guarantee: none; nothing is drawn.
+            Tested by: tests/evaluation/test_draws.py
+        """
+        return Picks(np.tile(exact_top_k(self.values, k), (trials, 1)), self.values, None)
+
+
+@dataclass(frozen=True)
+class RoundDraws:
+    """dpkendall: k rounds a trial. Correlations of two features are found once."""
+
+    rows: DataSet
+    neighbors: Neighbors
+    unit: Unit
+    threads: int = 1
+    """How many of a process that has no others beside it."""
+    known: dict[bytes, IntArray] = field(default_factory=dict, repr=False)
+
+    def draw(self, k: int, epsilon: float, trials: int, rng: Randomness) -> Picks:
+        """Draw trial after trial.
+
+        Privacy:
+            Guarantee: none; `rng` is seeded, and what is drawn is for the data's holder.
+            Tested by: tests/evaluation/test_draws.py
+        """
+        X, y = self.rows.X, self.rows.y
+        picks = [
+            kendall_rounds(
+                X,
+                y,
+                k,
+                epsilon,
+                rng,
+                neighbors=self.neighbors,
+                unit=self.unit,
+                kendall=self._kendall,
+            )
+            for _ in range(trials)
+        ]
+        return Picks(np.stack(picks), self._kendall(y, X), None)
+
+    def _kendall(self, x: FloatArray, others: Matrix) -> IntArray:
+        """Compare a column with all others, or remember it."""
+        key = x.tobytes()
+        found = self.known.get(key)
+        if found is None:
+            rows = DataSet(others, x)
+            scores = table_scores(
+                "kendall", rows, None, self.neighbors, self.unit, threads=self.threads
+            )
+            found = scores.values.astype(np.int64, copy=False)
+            if len(self.known) * (found.nbytes + len(key)) < _MOST_REMEMBERED:
+                self.known[key] = found
+        return found
+
+
+def table_scores(
+    score: str,
+    rows: DataSet,
+    bounds: Bounds | None,
+    neighbors: Neighbors,
+    unit: Unit,
+    *,
+    threads: int = 1,
+) -> Scores:
+    """Return the scores of a table, as `select` would find them.
+
+    Privacy:
+        Guarantee: none; the result is private input for a mechanism.
+        Tested by: tests/evaluation/test_draws.py
+    """
+    unbounded = Bounds.of([UNIT_INTERVAL] * rows.X.shape[1], UNIT_INTERVAL)
+    found = find_score(score).make(bounds or unbounded, neighbors, unit)
+    if isinstance(found, WorksAtTheEnd):
+        found.use_threads(threads)
+    if isinstance(rows.X, KeptTable) and isinstance(found, KeepsRows):
+        found.take(rows.X, rows.y)
+        return found.scores()
+    for first, some in row_chunks(rows.X):
+        found.add(found.part(Batch(0, some, rows.y[first : first + len(some)])))
+    return found.scores()
+
+
+def _bound(draws: ScoreDraws | VoteDraws, scores: Scores, k: int, epsilon: float) -> float | None:
+    """Return the lower bound of TOP, for the mechanisms that have one."""
+    gamma = draws.parameters.get("gamma")
+    if gamma is None:
+        return None
+    return lipschitz_bound(scores.values, scores.sensitivity, k, epsilon, gamma)
+
+
+DP_SIS = "dp-sis"
+_DP_SIS_IS = ("dot", "canonical-lipschitz")
+_EXACT = {"sis", "lasso"}
+
+
+@dataclass(frozen=True)
+class EvaluatedMethod:
+    """A way to select features: what ranks them, how they are drawn, and on which scaling.
+
+    `name` is how the user wrote it; `scale` is None for the scaling of the whole evaluation.
+    """
+
+    name: str
+    ranking: str
+    """A score, or one of the methods two-stage, sis, lasso and dpkendall."""
+    mechanism: str | None
+    """None where there is no mechanism to choose."""
+    scale: Scale | None
+
+    @property
+    def private(self) -> bool:
+        """Return whether one selection by this method would be private."""
+        return self.ranking not in _EXACT
+
+    def parameters(self, delta: float | None) -> dict[str, Any]:
+        """Return the parameters of the mechanism; those without a delta do not get one."""
+        assert self.mechanism is not None
+        mechanism = find_mechanism(self.mechanism)
+        given = {"delta": delta if "delta" in mechanism.defaults else None}
+        return mechanism.parameters(self.mechanism, given)
+
+
+def parse_methods(names: list[str]) -> tuple[EvaluatedMethod, ...]:
+    """Return the methods in lists such as `dp-sis,kendall/peeling,two-stage@robust`, each once."""
+    parts = [part.strip() for name in names for part in name.split(",")]
+    return tuple(_method(part) for part in dict.fromkeys(parts))
+
+
+def _method(name: str) -> EvaluatedMethod:
+    """Return one method: SCORE/MECHANISM, two-stage[/MECHANISM], dp-sis, sis, lasso, dpkendall."""
+    what, at, scale_name = name.partition("@")
+    scale = _scale(scale_name, name) if at else None
+    ranking, slash, mechanism = what.partition("/")
+    if ranking == DP_SIS and not slash:
+        return EvaluatedMethod(name, *_DP_SIS_IS, scale)
+    if ranking == Method.TWO_STAGE:
+        mechanism = mechanism if slash else "canonical-lipschitz"
+    elif ranking in (*_EXACT, DP_SIS, Method.DPKENDALL):
+        if slash:
+            raise UsageError(f"{ranking} has no mechanism to choose, got {name}")
+        return EvaluatedMethod(name, ranking, None, scale)
+    elif not slash:
+        raise UsageError(
+            f"a method is SCORE/MECHANISM, {DP_SIS}, {', '.join(Method)}, "
+            f"with @SCALE behind it or not; got '{name}'"
+        )
+    else:
+        find_score(ranking)
+    find_mechanism(mechanism)
+    return EvaluatedMethod(name, ranking, mechanism, scale)
+
+
+def _scale(text: str, name: str) -> Scale:
+    """Return a scaling by its name."""
+    if text not in tuple(Scale):
+        raise UsageError(f"a scale is one of {', '.join(Scale)}, got {name}")
+    return Scale(text)

@@ -1,0 +1,113 @@
+"""The results of an evaluation as tidy tables: Parquet, CSV or JSON. Stamped: not for release."""
+
+import io
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import PurePath
+from typing import Any
+
+from dpsel.errors import UsageError
+from dpsel.evaluation import STAMP
+from dpsel.system.frames import pl
+from dpsel.system.text import json_text
+
+
+class ResultsFormat(StrEnum):
+    """The formats of the results of an evaluation."""
+
+    JSON = "json"
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+def results_format_of(name: str) -> ResultsFormat:
+    """Return the format that the name of a file of results tells."""
+    found = PurePath(name).suffix.lower().removeprefix(".")
+    if found not in tuple(ResultsFormat):
+        raise UsageError(
+            f"{name}: cannot tell the format to write; end it with .parquet, .csv or .json, "
+            f"or say which with --format {'|'.join(ResultsFormat)}"
+        )
+    return ResultsFormat(found)
+
+
+SCHEMA_ID = "dpsel.evaluation/1"
+
+_CELL: dict[str, Any] = {
+    "dataset": pl.String,
+    "n": pl.Int64,
+    "d": pl.Int64,
+    "method": pl.String,
+    "k": pl.Int64,
+    "k_asked": pl.String,
+    "epsilon": pl.Float64,
+    "trials": pl.Int64,
+    "true_size": pl.Int64,
+    "accuracy": pl.Float64,
+    "accuracy_low": pl.Float64,
+    "accuracy_high": pl.Float64,
+    "accuracy_sd": pl.Float64,
+    "top": pl.Float64,
+    "great": pl.Float64,
+    "good": pl.Float64,
+    "tied": pl.Float64,
+    "relative_correlation": pl.Float64,
+    "jaccard": pl.Float64,
+    "bound": pl.Float64,
+    "private": pl.Boolean,
+    "stamp": pl.String,
+}
+_FREQUENCY: dict[str, Any] = {
+    "dataset": pl.String,
+    "method": pl.String,
+    "k": pl.Int64,
+    "k_asked": pl.String,
+    "epsilon": pl.Float64,
+    "feature": pl.String,
+    "position": pl.Int64,
+    "share": pl.Float64,
+    "is_true": pl.Boolean,
+    "stamp": pl.String,
+}
+
+
+def results_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Return one row a cell."""
+    return pl.DataFrame(rows, schema=_CELL, orient="row")
+
+
+def frequencies_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Return one row for each feature that was picked in a cell."""
+    return pl.DataFrame(rows, schema=_FREQUENCY, orient="row")
+
+
+def results_bytes(
+    results: pl.DataFrame,
+    frequencies: pl.DataFrame,
+    about: Mapping[str, Any],
+    results_format: ResultsFormat,
+) -> bytes:
+    """Return the results as a file; JSON also says how often features were picked."""
+    if results_format is ResultsFormat.CSV:
+        return results.write_csv().encode()
+    if results_format is ResultsFormat.PARQUET:
+        return _parquet(results, about)
+    fields = {
+        "schema": SCHEMA_ID,
+        "stamp": STAMP,
+        "about": dict(about),
+        "results": results.drop("stamp").to_dicts(),
+        "frequencies": frequencies.drop("stamp").to_dicts(),
+    }
+    return json_text(fields).encode()
+
+
+def _parquet(results: pl.DataFrame, about: Mapping[str, Any]) -> bytes:
+    """Return Parquet with the stamp and the settings in its metadata."""
+    import pyarrow.parquet as pq
+
+    metadata = {"dpsel": json.dumps({"schema": SCHEMA_ID, "stamp": STAMP, "about": dict(about)})}
+    stream = io.BytesIO()
+    pq.write_table(results.to_arrow().replace_schema_metadata(metadata), stream)
+    return stream.getvalue()

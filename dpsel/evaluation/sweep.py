@@ -1,0 +1,348 @@
+"""Sweeps: every method, k and epsilon on every data set, on all cores, and killed or not."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.guarantee import Unit, check_k
+from dpsel.core.matrix import KeptTable, row_chunks, target_products
+from dpsel.core.randomness import derived_seed, make_randomness
+from dpsel.core.scores.registry import find_score
+from dpsel.core.votes import independent_blocks, random_partition, votes_for_each_k
+from dpsel.evaluation import STAMP
+from dpsel.evaluation.data import DataSet, EvaluationData, FoundTruth
+from dpsel.evaluation.journal import Journal
+from dpsel.evaluation.methods import (
+    Draws,
+    EvaluatedMethod,
+    ExactDraws,
+    RoundDraws,
+    ScoreDraws,
+    VoteDraws,
+    table_scores,
+)
+from dpsel.evaluation.metrics import cell_summary, correlations
+from dpsel.evaluation.request import Sweep
+from dpsel.preprocessing.scaling import Scale
+from dpsel.reporter import Reporter
+from dpsel.selection.baseline import Method
+from dpsel.selection.lasso import lasso_coefficients, quiet_solver
+from dpsel.system.workers import Workers, plan_threads, run_tasks, ticks
+
+
+@dataclass(frozen=True)
+class VoteWork:
+    """What is needed to fit the blocks of two-stage."""
+
+    name: str
+    views: Mapping[Scale, DataSet] = field(repr=False)
+    ks: tuple[int, ...]
+    blocks: int
+    equal_blocks: bool
+    penalty: float
+    seed: int
+    threads: int = 1
+    """How many blocks are fitted at a time, within one process."""
+
+
+@dataclass(frozen=True)
+class CellWork:
+    """What is needed to fill the cells of one data set."""
+
+    name: str
+    draws: Mapping[str, Draws] = field(repr=False)
+    trials: Mapping[str, int]
+    """How often each method is run: once if it always selects the same."""
+    truth: FoundTruth = field(repr=False)
+    correlation: FloatArray = field(repr=False)
+    seed: int
+
+
+def fit_votes(work: VoteWork, task: tuple[Scale, int]) -> list[list[list[int]]]:
+    """Deal rows into blocks for one trial, and return their votes for each k, without the zeros."""
+    scale, trial = task
+    rows = work.views[scale]
+    rng = make_randomness(derived_seed(work.seed, work.name, "blocks", str(scale), trial))
+    deal = random_partition if work.equal_blocks else independent_blocks
+    block_of_row = deal(len(rows.y), work.blocks, rng)
+    votes = votes_for_each_k(
+        rows.X,
+        rows.y,
+        block_of_row,
+        work.blocks,
+        work.ks,
+        penalty=work.penalty,
+        threads=work.threads,
+    )
+    return [_sparse(one) for one in votes]
+
+
+def fill_cell(work: CellWork, task: tuple[str, int, float]) -> dict[str, Any]:
+    """Draw the trials of one cell, and return what came of them."""
+    method, k, epsilon = task
+    rng = make_randomness(derived_seed(work.seed, work.name, method, k, repr(epsilon)))
+    drawn = work.draws[method].draw(k, epsilon, work.trials[method], rng)
+    return cell_summary(drawn, work.truth.top(k), work.correlation)
+
+
+def dense_votes(sparse: list[list[int]], d: int) -> IntArray:
+    """Return votes with their zeros."""
+    votes = np.zeros(d, dtype=np.int64)
+    votes[sparse[0]] = sparse[1]
+    return votes
+
+
+def _sparse(votes: IntArray) -> list[list[int]]:
+    """Return places and numbers of the votes that are not 0."""
+    places = np.flatnonzero(votes)
+    return [places.tolist(), votes[places].tolist()]
+
+
+Votes = dict[Scale, dict[int, IntArray]]
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """Tidy rows: one a cell, and one for each feature picked in it."""
+
+    results: list[dict[str, Any]]
+    frequencies: list[dict[str, Any]]
+    notes: list[str] = field(default_factory=list)
+    """What the holder should know about the tables."""
+
+
+def run_sweep(
+    sets: Sequence[Callable[[], EvaluationData]],
+    plan: Sweep,
+    journal: Journal,
+    reporter: Reporter,
+    workers: Workers,
+) -> SweepResult:
+    """Run every cell that the journal does not have, and return all of them.
+
+    A cell's seed is made from the plan's and the cell's own name, so results are the same for any
+    number of workers, and whether or not the sweep was killed on the way.
+
+    Privacy:
+        Guarantee: none; everything returned is for the data's holder only.
+        Tested by: tests/cli/test_evaluate.py
+    """
+    found = SweepResult([], [])
+    total = max(1, len(sets) * plan.tasks_per_set())
+    tick = ticks(total, reporter.progress)
+    solver: AbstractContextManager[None] = (
+        quiet_solver(plan.truth.penalty) if plan.fits_lassos else nullcontext()
+    )
+    with solver:
+        for load in sets:
+            _SetSweep(load(), plan, journal, workers, tick).add_to(found)
+    return found
+
+
+class _SetSweep:
+    """The sweep of one data set."""
+
+    def __init__(
+        self,
+        data: EvaluationData,
+        plan: Sweep,
+        journal: Journal,
+        workers: Workers,
+        tick: Callable[[], None],
+    ) -> None:
+        self._data, self._plan, self._journal = data, plan, journal
+        self._workers, self._tick = workers, tick
+        self._ks = [asked.of(len(data.features)) for asked in plan.ks]
+        for k in self._ks:
+            check_k(k, len(data.features))
+        self._key = _digest(data)
+        self._views: dict[Scale, DataSet] = {}
+
+    def add_to(self, found: SweepResult) -> None:
+        """Work through all cells, and add their rows in the plan's order."""
+        plan = self._plan
+        main = self._view(plan.scale)
+        if Scale.NONE in {plan.scale, *map(plan.scale_of, plan.methods)}:
+            found.notes.extend(f"{self._data.name}: {note}" for note in self._data.clipping)
+        truth = self._data.truth or plan.truth.found(main, self._data.features)
+        votes = self._votes()
+        draws = {method.name: self._draws(method, votes) for method in plan.methods}
+        work = CellWork(
+            name=self._data.name,
+            draws={name: own for name, own in draws.items() if not self._needs_rows(own)},
+            trials={method.name: self._trials(method) for method in plan.methods},
+            truth=truth,
+            correlation=correlations(main.X, main.y),
+            seed=plan.seed,
+        )
+        cells = [
+            (method, asked, k, epsilon)
+            for method in plan.methods
+            for asked, k in zip(plan.ks, self._ks, strict=True)
+            for epsilon in plan.epsilons
+        ]
+        tasks = {self._cell_key(m, k, e): (m.name, k, e) for m, _, k, e in cells}
+        self._run(fill_cell, work, {k: t for k, t in tasks.items() if t[0] in work.draws})
+        work = replace(work, draws=draws)
+        self._run(
+            fill_cell,
+            work,
+            {k: t for k, t in tasks.items() if self._needs_rows(draws[t[0]])},
+            here=True,
+        )
+        for _ in range(len(cells) - len(tasks)):
+            self._tick()
+        for method, asked, k, epsilon in cells:
+            summary = self._journal.found[self._cell_key(method, k, epsilon)]
+            head = {"dataset": self._data.name, "method": method.name, "k": k}
+            head |= {"k_asked": asked.text, "epsilon": epsilon}
+            found.results.append(self._row(head, method, summary))
+            found.frequencies.extend(self._shares(head, summary, truth.top(k), method))
+
+    def _run(
+        self,
+        work: Callable[[Any, Any], Any],
+        state: Any,
+        tasks: dict[str, Any],
+        *,
+        here: bool = False,
+    ) -> None:
+        """Do what the journal does not have yet; `here` in this process."""
+        workers = 1 if here else self._workers
+        run_tasks(
+            work,
+            state,
+            tasks,
+            self._journal,
+            workers=workers,
+            tick=self._tick,
+            lassos=work is fit_votes,
+        )
+
+    def _threads_here(self) -> int:
+        """Return how many threads this process has for work that stays here."""
+        return self._workers if isinstance(self._workers, int) else plan_threads(None)
+
+    @property
+    def _on_disk(self) -> bool:
+        """Return whether the rows are in a file that only this process has."""
+        return isinstance(self._data.raw.X, KeptTable)
+
+    def _needs_rows(self, draws: Draws) -> bool:
+        """Return whether draws read rows that other processes do not have."""
+        return self._on_disk and isinstance(draws, RoundDraws)
+
+    def _trials(self, method: EvaluatedMethod) -> int:
+        """Return how often a method is run: once if it always selects the same."""
+        return self._plan.trials if method.private else 1
+
+    def _row(
+        self, head: dict[str, Any], method: EvaluatedMethod, summary: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the tidy row of a cell."""
+        sizes = {"n": len(self._data.raw.y), "d": len(self._data.features)}
+        metrics = {name: value for name, value in summary.items() if name != "counts"}
+        if not method.private:
+            metrics["accuracy_low"] = metrics["accuracy_high"] = metrics["accuracy"]
+        tail = {"trials": self._trials(method), "private": method.private, "stamp": STAMP}
+        return {**head, **sizes, **metrics, **tail}
+
+    def _shares(
+        self,
+        head: dict[str, Any],
+        summary: dict[str, Any],
+        true: IntArray,
+        method: EvaluatedMethod,
+    ) -> Iterable[dict[str, Any]]:
+        """Return how often each feature was picked."""
+        trials = self._trials(method)
+        known = set(true.tolist())
+        for position, count in summary["counts"]:
+            yield {
+                **head,
+                "feature": self._data.features[position],
+                "position": position,
+                "share": count / trials,
+                "is_true": position in known,
+                "stamp": STAMP,
+            }
+
+    def _view(self, scale: Scale) -> DataSet:
+        """Return the rows in a scaling, made once."""
+        if scale not in self._views:
+            self._views[scale] = self._data.scaled(scale, self._plan.clip)
+        return self._views[scale]
+
+    def _draws(self, method: EvaluatedMethod, votes: Votes) -> Draws:
+        """Return what draws selections by a method."""
+        plan = self._plan
+        scale = plan.scale_of(method)
+        if method.ranking == Method.DPKENDALL:
+            threads = self._threads_here() if self._on_disk else 1
+            return RoundDraws(self._data.raw, plan.neighbors, Unit(), threads)
+        if method.ranking == Method.SIS:
+            rows = self._view(scale)
+            return ExactDraws(np.abs(target_products(rows.X, rows.y)))
+        if method.ranking == Method.LASSO:
+            rows = self._view(scale)
+            return ExactDraws(np.abs(lasso_coefficients(rows.X, rows.y, plan.truth.penalty)))
+        assert method.mechanism is not None
+        parameters = method.parameters(plan.delta)
+        if method.ranking == Method.TWO_STAGE:
+            return VoteDraws(votes[scale], 1.0, method.mechanism, parameters)
+        bounded = find_score(method.ranking).needs_bounds
+        rows = self._view(scale) if bounded else self._data.raw
+        threads = self._threads_here()
+        bounds = None if bounded else self._data.bounds
+        scores = table_scores(method.ranking, rows, bounds, plan.neighbors, Unit(), threads=threads)
+        return ScoreDraws(scores, method.mechanism, parameters)
+
+    def _cell_key(self, method: EvaluatedMethod, k: int, epsilon: float) -> str:
+        """Return the name of a cell in the journal."""
+        return f"{self._key} {method.name} {k} {epsilon!r}"
+
+    def _votes(self) -> Votes:
+        """Return two-stage's votes for each k: one row a trial, with blocks of its own."""
+        plan, d = self._plan, len(self._data.features)
+        scales = plan.vote_scales()
+        ks = tuple(sorted(set(self._ks)))
+        work = VoteWork(
+            name=self._data.name,
+            views={scale: self._view(scale) for scale in scales},
+            ks=ks,
+            blocks=plan.blocks or max(1, int(len(self._data.raw.y) ** 0.5)),
+            equal_blocks=plan.equal_blocks,
+            penalty=plan.truth.penalty,
+            seed=plan.seed,
+            threads=self._threads_here() if self._on_disk else 1,
+        )
+
+        def key(scale: Scale, trial: int) -> str:
+            return f"{self._key} votes {scale} {trial}"
+
+        trials = range(plan.trials)
+        tasks = {key(s, t): (s, t) for s in scales for t in trials}
+        self._run(fit_votes, work, tasks, here=self._on_disk)
+        found: Votes = {}
+        for scale in scales:
+            sparse = [self._journal.found[key(scale, trial)] for trial in trials]
+            found[scale] = {
+                k: np.stack([dense_votes(one[i], d) for one in sparse]) for i, k in enumerate(ks)
+            }
+        return found
+
+
+def _digest(data: EvaluationData) -> str:
+    """Return a name for what is in a data set."""
+    found = hashlib.blake2b(digest_size=12)
+    found.update(repr((data.name, data.features, data.labels, data.bounds.target)).encode())
+    for _, rows in row_chunks(data.raw.X):
+        found.update(np.ascontiguousarray(rows).tobytes())
+    for array in (data.raw.y, data.bounds.lower, data.bounds.upper):
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()

@@ -1,1 +1,0 @@
-"""Files: tables, bounds and records; adds polars and pyarrow to the core."""

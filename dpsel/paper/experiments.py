@@ -1,0 +1,361 @@
+"""The paper's experiments: their sweeps, and the folder that one writes to."""
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dpsel import __version__
+from dpsel.core.bounds import UNIT_INTERVAL
+from dpsel.core.guarantee import Neighbors
+from dpsel.errors import InputError, OutputError
+from dpsel.evaluation.data import EvaluationData, TableRequest, Truth, table_sets
+from dpsel.evaluation.journal import Journal
+from dpsel.evaluation.methods import parse_methods
+from dpsel.evaluation.report import report_facts
+from dpsel.evaluation.request import Sweep, parse_epsilons, parse_ks
+from dpsel.evaluation.results import frequencies_frame, results_frame
+from dpsel.evaluation.sweep import SweepResult, run_sweep
+from dpsel.paper import BEYOND, PAPER_EPSILONS, PAPER_METHODS, ROUNDS
+from dpsel.paper.comparisons import claims, claims_summary, epsilon_needed, r_squared_row
+from dpsel.paper.stability import METHODS, compared_with_sis, run_stability
+from dpsel.paper.synthetic import run_synthetic
+from dpsel.preprocessing.scaling import DEFAULT_CLIP, Scale
+from dpsel.reporter import Reporter
+from dpsel.system.frames import pl
+from dpsel.system.output import Output
+from dpsel.system.process import reason
+from dpsel.system.workers import Workers
+from dpsel.tables.bounds_file import uniform_bounds
+from dpsel.tables.columns import Wanted
+
+
+class ResultsFolder:
+    """Writes whole files, and keeps the journals of unfinished experiments."""
+
+    def __init__(self, place: Path, *, resume: bool, force: bool) -> None:
+        """Make the folder if need be."""
+        self.place = place
+        self._resume, self._force = resume, force
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{place}: cannot be made: {reason(error)}") from None
+
+    def check_free(self, names: Sequence[str]) -> None:
+        """Refuse names that are taken, before hours of work and not after."""
+        for name in names:
+            with Output(str(self.place / name), force=self._force):
+                pass
+
+    def journal(self, name: str, about: Mapping[str, Any]) -> Journal:
+        """Return the journal of an experiment."""
+        place = self.place / f"{name}.unfinished"
+        return Journal(place, about, resume=self._resume, force=self._force)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write one file, whole; what it says of a table is not private."""
+        with Output(str(self.place / name), force=self._force, owner_only=True) as place:
+            place.write(content)
+
+    def write_rows(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write rows as CSV."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        self.write(name, text.getvalue().encode())
+
+    def write_frame(self, name: str, frame: pl.DataFrame) -> None:
+        """Write a table as CSV, with six digits, which is more than a hundred trials can tell."""
+        self.write(name, frame.write_csv(float_precision=6).encode())
+
+
+_METRICS = {
+    "accuracy": "accuracy",
+    "relative_correlation": "|correlation| of the picks / best possible",
+}
+
+
+def write_beyond(folder: ResultsFolder, name: str, results: pl.DataFrame) -> None:
+    """Write the mean curves, family by family, and the epsilon that each method needs."""
+    from dpsel.evaluation.figures.curves import accuracy_figure
+    from dpsel.evaluation.figures.style import png_bytes
+
+    folder.write_rows(f"{name}_epsilon_needed.csv", epsilon_needed(results))
+    for family, methods in families().items():
+        rows = results.filter(pl.col("method").is_in(methods))
+        for metric, words in _METRICS.items():
+            figure = accuracy_figure(mean_over_sets(rows, metric), y_label=words)
+            folder.write(f"{name}_{family}_{metric}.png", png_bytes(figure))
+
+
+def families() -> dict[str, list[str]]:
+    """Return the methods of each figure, DP-SIS in all of them."""
+    dp_sis, two_stage = PAPER_METHODS
+    robust = [method for method in BEYOND if method.endswith("@robust")]
+    kendall = [method for method in BEYOND if method.startswith("kendall/")]
+    others = [method for method in BEYOND if method not in (*robust, *kendall)]
+    return {
+        "mechanisms": [dp_sis, two_stage, *others],
+        "clipping": [dp_sis, *robust],
+        "kendall": [dp_sis, *kendall, ROUNDS],
+    }
+
+
+def mean_over_sets(results: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """Return the mean over data sets of each method, k and epsilon, in the column `accuracy`.
+
+    For accuracy there is a 95 % interval of that mean. The data sets are taken as given, so it is
+    that of the draws alone.
+    """
+    sets = results["dataset"].n_unique()
+    mean = pl.col(metric).mean()
+    reach = 1.96 * (pl.col("accuracy_sd") ** 2 / pl.col("trials")).sum().sqrt() / pl.len()
+    if metric != "accuracy":
+        reach = pl.lit(0.0)
+    pooled = results.group_by("method", "k_asked", "epsilon", maintain_order=True).agg(
+        pl.all().exclude("method", "k_asked", "epsilon", "accuracy").first(),
+        mean.alias("accuracy"),
+        (mean - reach).clip(0, 1).alias("low"),
+        (mean + reach).clip(0, 1).alias("high"),
+    )
+    named = pooled.with_columns(accuracy_low="low", accuracy_high="high")
+    if sets > 1:
+        none = pl.lit(None, dtype=pl.Int64)
+        named = named.with_columns(
+            dataset=pl.lit(f"mean of {sets} data sets"), n=none, d=none, k=none, true_size=none
+        )
+    return named.select(results.columns)
+
+
+def paper_plan(
+    *,
+    k: str,
+    trials: int,
+    seed: int,
+    beyond: bool,
+    methods: tuple[str, ...] = (),
+    epsilon: str = PAPER_EPSILONS,
+) -> Sweep:
+    """Return a sweep under the paper's conditions.
+
+    Columns are centred and divided by their largest value, the truth is a LASSO's with lambda =
+    0.1, one row is there or not (sensitivity 1), and two-stage has sqrt(n) blocks of equal size.
+    """
+    names = [*(methods or PAPER_METHODS), *(BEYOND if beyond else ())]
+    return Sweep(
+        methods=parse_methods(names),
+        ks=parse_ks(k),
+        epsilons=parse_epsilons(epsilon),
+        trials=trials,
+        seed=seed,
+        truth=Truth(),
+        scale=Scale.MAX_ABS,
+        clip=DEFAULT_CLIP,
+        neighbors=Neighbors.ADD_REMOVE,
+        delta=None,
+        blocks=None,
+        equal_blocks=True,
+    )
+
+
+_ORDER_METHODS = ("dp-sis", "dot/margin-lipschitz")
+_FEWER = 20
+"""How many times fewer trials dpkendall has."""
+_MOST_CELLS = 600_000
+"""Larger tables are left out for dpkendall, which compares every pick with every column."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all experiments share."""
+
+    folder: ResultsFolder
+    reporter: Reporter
+    trials: int
+    seed: int
+    threads: int
+    workers: Workers
+    beyond: bool
+    """Whether to run what goes beyond the paper."""
+
+
+def stability(setting: Setting, repetitions: int) -> list[dict[str, Any]]:
+    """Reproduce section 3."""
+    from dpsel.evaluation.figures.frequencies import frequency_bars
+    from dpsel.evaluation.figures.style import png_bytes
+
+    folder = setting.folder
+    folder.check_free(["stability.csv", "stability_counts.csv", "stability.png"])
+    about = {"repetitions": repetitions, "seed": setting.seed, "version": __version__}
+    with _finished(folder.journal("stability", about)) as journal:
+        rows = run_stability(repetitions, setting.seed, journal, setting.reporter, setting.workers)
+        compared = compared_with_sis(rows)
+        folder.write_rows("stability.csv", compared)
+        counts = [
+            {"experiment": row.experiment, "method": row.method, "feature": i + 1, "chosen": count}
+            for row in rows
+            for i, count in enumerate(row.counts)
+        ]
+        folder.write_rows("stability_counts.csv", counts)
+        side_by_side = sorted(rows, key=lambda row: METHODS.index(row.method))
+        panels = [(f"{row.experiment}, {row.method}", row.counts) for row in side_by_side]
+        title = f"How often each feature was chosen in {repetitions} repetitions; 1 to 5 are true"
+        figure = frequency_bars(panels, repetitions, range(5), title, stamp=None)
+        folder.write("stability.png", png_bytes(figure))
+    return compared
+
+
+def synthetic(setting: Setting) -> pl.DataFrame:
+    """Reproduce the synthetic experiment."""
+    from dpsel.evaluation.figures.curves import accuracy_figure
+    from dpsel.evaluation.figures.style import png_bytes
+
+    folder = setting.folder
+    folder.check_free(["synthetic.csv", "synthetic.png"])
+    plan = paper_plan(k="5,8", trials=setting.trials, seed=setting.seed, beyond=setting.beyond)
+    with _finished(folder.journal("synthetic", plan.described())) as journal:
+        rows = run_synthetic(plan, journal, setting.reporter, setting.workers)
+        results = results_frame(rows)
+        folder.write_frame("synthetic.csv", results.drop("stamp"))
+        figure = accuracy_figure(of_methods(results, PAPER_METHODS), stamp=None)
+        folder.write("synthetic.png", png_bytes(figure))
+        if setting.beyond:
+            write_beyond(setting.folder, "synthetic", results)
+    return results
+
+
+def datasets(setting: Setting, place: str, target: str) -> pl.DataFrame:
+    """Reproduce the experiments on real data: every Parquet table of a folder."""
+    folder = setting.folder
+    folder.check_free(["datasets.csv", "datasets.html", "datasets_r_squared.csv"])
+    paths = sorted(Path(place).glob("*.parquet"))
+    if not paths:
+        raise InputError(f"{place}: has no Parquet table")
+    plan = paper_plan(k="5,logd", trials=setting.trials, seed=setting.seed, beyond=setting.beyond)
+    about = {"target": target, "tables": [path.name for path in paths], **plan.described()}
+    fits: list[dict[str, Any]] = []
+    with _finished(folder.journal("datasets", about)) as journal:
+        sets = _noting_fits(label_tables([str(path) for path in paths], target, setting), fits)
+        found = run_sweep(sets, plan, journal, setting.reporter, setting.workers)
+        rows = list(found.results)
+        if setting.beyond:
+            rounds = replace(
+                plan, methods=parse_methods([ROUNDS]), trials=max(1, setting.trials // _FEWER)
+            )
+            small = [str(path) for path in paths if _cells(path) <= _MOST_CELLS]
+            again = label_tables(small, target, setting)
+            rows += run_sweep(again, rounds, journal, setting.reporter, setting.workers).results
+        results = results_frame(rows)
+        folder.write_frame("datasets.csv", results)
+        folder.write_rows("datasets_r_squared.csv", fits)
+        compared = claims(results, fits)
+        folder.write_rows("datasets_claims.csv", compared)
+        folder.write_rows("datasets_claims_summary.csv", claims_summary(compared))
+        _write_dataset_figures(setting, plan, results, found)
+    return results
+
+
+def order_statistics(setting: Setting, place: str, target: str) -> pl.DataFrame:
+    """Reproduce the figure of TOP, GREAT and GOOD, k = 10."""
+    from dpsel.evaluation.figures.curves import order_figure
+    from dpsel.evaluation.figures.style import png_bytes
+
+    folder = setting.folder
+    folder.check_free(["order_statistics.csv", "order_statistics.png"])
+    plan = paper_plan(
+        k="10", trials=setting.trials, seed=setting.seed, beyond=False, methods=_ORDER_METHODS
+    )
+    about = {"target": target, "table": Path(place).name, **plan.described()}
+    with _finished(folder.journal("order_statistics", about)) as journal:
+        sets = label_tables([place], target, setting)
+        rows = run_sweep(sets, plan, journal, setting.reporter, setting.workers).results
+        results = results_frame(rows)
+        folder.write_frame("order_statistics.csv", results)
+        folder.write("order_statistics.png", png_bytes(order_figure(results)))
+    return results
+
+
+def of_methods(results: pl.DataFrame, methods: Sequence[str]) -> pl.DataFrame:
+    """Return the rows of some methods."""
+    return results.filter(pl.col("method").is_in(list(methods)))
+
+
+def _write_dataset_figures(
+    setting: Setting, plan: Sweep, results: pl.DataFrame, found: SweepResult
+) -> None:
+    """Write the curves, both heat maps, and the report."""
+    from dpsel.evaluation.figures.curves import accuracy_figure
+    from dpsel.evaluation.figures.heatmap import heatmap_figure
+    from dpsel.evaluation.figures.style import png_bytes
+    from dpsel.evaluation.report import report_html, sweep_figures
+
+    folder = setting.folder
+    paper = of_methods(results, PAPER_METHODS)
+    folder.write("datasets_accuracy.png", png_bytes(accuracy_figure(paper)))
+    for asked in plan.ks:
+        figure = heatmap_figure(results, *PAPER_METHODS, asked.text)
+        folder.write(f"datasets_heatmap_{asked.text}.png", png_bytes(figure))
+    frequencies = of_methods(frequencies_frame(found.frequencies), PAPER_METHODS)
+    page = report_html(
+        "The paper's experiments on real data",
+        report_facts(plan, results),
+        results,
+        sweep_figures(paper, frequencies),
+        [],
+    )
+    folder.write("datasets.html", page.encode())
+    if setting.beyond:
+        write_beyond(setting.folder, "datasets", results)
+
+
+def _cells(path: Path) -> int:
+    """Return how many cells a Parquet table has."""
+    rows = int(pl.scan_parquet(path).select(pl.len()).collect().item())
+    return rows * len(pl.read_parquet_schema(path))
+
+
+def label_tables(
+    places: Sequence[str], target: str, setting: Setting
+) -> list[Callable[[], EvaluationData]]:
+    """Return what reads the tables, with labels coded by their order."""
+    plan = TableRequest(
+        wanted=Wanted(target, (), (), labels=True),
+        positive=None,
+        encode=True,
+        bounds=uniform_bounds(UNIT_INTERVAL),
+        input_format=None,
+        separator=None,
+        threads=setting.threads,
+    )
+    return table_sets(places, plan, setting.reporter)
+
+
+def _noting_fits(
+    sets: Sequence[Callable[[], EvaluationData]], fits: list[dict[str, Any]]
+) -> list[Callable[[], EvaluationData]]:
+    """Return the same sets; each one that is read has its R^2 noted."""
+
+    def noting(load: Callable[[], EvaluationData]) -> Callable[[], EvaluationData]:
+        def loaded() -> EvaluationData:
+            data = load()
+            fits.append(r_squared_row(data))
+            return data
+
+        return loaded
+
+    return [noting(load) for load in sets]
+
+
+@contextmanager
+def _finished(journal: Journal) -> Iterator[Journal]:
+    """Close a journal, and take it away once all is written."""
+    try:
+        yield journal
+        journal.remove()
+    finally:
+        journal.close()

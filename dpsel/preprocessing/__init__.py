@@ -1,0 +1,1 @@
+"""`preprocess`: bounded tables. Sees rows, releases nothing."""

@@ -1,0 +1,122 @@
+"""What a run of `preprocess` will do, checked before any table is opened."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpsel.errors import UsageError
+from dpsel.preprocessing.scaling import Center, Missing, Scale, check_clip
+from dpsel.system.workers import plan_threads
+from dpsel.tables.bounds_file import PublicBounds, read_bounds
+from dpsel.tables.columns import Wanted
+
+
+@dataclass(frozen=True)
+class PreprocessRequest:
+    """All choices of one run; `bounds` are public, and without them the data decide."""
+
+    wanted: Wanted
+    positive: str | None
+    encode: bool
+    classes: tuple[str, ...] | None
+    bounds: PublicBounds | None
+    center: Center
+    scale: Scale
+    clip: float
+    missing: Missing
+    threads: int
+
+    @property
+    def needs_medians(self) -> bool:
+        """Return whether a median has to be found."""
+        by_median = self.center is Center.MEDIAN or self.scale is Scale.ROBUST
+        return self.missing is Missing.MEDIAN or (self.bounds is None and by_median)
+
+    @property
+    def needs_statistics(self) -> bool:
+        """Return whether anything has to be found out about the columns."""
+        return self.bounds is None or self.missing is not Missing.ZERO
+
+    @property
+    def scales_labels(self) -> bool:
+        """Return whether coded labels are scaled by the data; with nothing else they are not."""
+        by_data = self.center is not Center.NONE or self.scale is not Scale.NONE
+        return self.wanted.labels and self.bounds is None and by_data
+
+    def read_off_the_data(self) -> tuple[str, ...]:
+        """Return what the data decide."""
+        found = []
+        if self.encode and self.classes is None:
+            found.append("the target's labels")
+        if self.bounds is None:
+            if self.center is not Center.NONE:
+                found.append(f"each column's {self.center}")
+            if self.scale is Scale.MAX_ABS:
+                found.append("each column's largest value")
+            if self.scale is Scale.ROBUST:
+                found.append("each column's spread")
+            if self.scales_labels and self.center is not Center.MEAN:
+                found.append("the target's mean and largest value")
+        if self.missing is not Missing.ZERO:
+            found.append(f"the {self.missing} for missing cells")
+        return tuple(found)
+
+
+def make_preprocess_request(
+    *,
+    target: str,
+    person: str | None,
+    features: Sequence[str],
+    exclude: Sequence[str],
+    positive: str | None,
+    encode_target: bool,
+    classes: str | None,
+    bounds: str | Path | None,
+    center: Center | None,
+    scale: Scale | None,
+    clip: float,
+    missing: Missing,
+    threads: int | None,
+) -> PreprocessRequest:
+    """Check everything that can be checked without the table."""
+    encode = encode_target or classes is not None
+    if encode and positive is not None:
+        raise UsageError("give either --positive or --encode-target, not both")
+    if bounds is not None and (center is not None or scale is not None):
+        raise UsageError("--bounds says where the centre is; leave out --center and --scale")
+    check_clip(clip)
+    scale = Scale.MAX_ABS if scale is None else scale
+    public = None if bounds is None else read_bounds(bounds)
+    return PreprocessRequest(
+        wanted=Wanted(
+            target,
+            tuple(features),
+            tuple(exclude),
+            labels=encode or positive is not None,
+            person=person,
+            declared=frozenset() if public is None else public.declared(target),
+            bounded=public is not None,
+        ),
+        positive=positive,
+        encode=encode,
+        classes=None if classes is None else _class_list(classes),
+        bounds=public,
+        center=_default_center(scale) if center is None else center,
+        scale=scale,
+        clip=clip,
+        missing=missing,
+        threads=plan_threads(threads),
+    )
+
+
+def _default_center(scale: Scale) -> Center:
+    """Return the centre that goes with a scale."""
+    return Center.MEDIAN if scale is Scale.ROBUST else Center.MEAN
+
+
+def _class_list(text: str) -> tuple[str, ...]:
+    """Return the labels in a list with commas."""
+    classes = tuple(label.strip() for label in text.split(","))
+    if len(set(classes)) < len(classes) or "" in classes:
+        raise UsageError("classes must be different labels with commas between them")
+    return classes

@@ -1,0 +1,347 @@
+"""From raw tables to bounded ones: find the scaling, then write every row with it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dpsel import __version__
+from dpsel.core.arrays import FloatArray
+from dpsel.core.batch import Batch
+from dpsel.core.bounds import Bounds
+from dpsel.preprocessing.request import PreprocessRequest
+from dpsel.preprocessing.scaling import Center, Scale, Scaling, data_scaling, public_scaling
+from dpsel.preprocessing.statistics import (
+    Anchors,
+    ColumnStatistics,
+    Distances,
+    Moments,
+    exact_statistics,
+    sketched_statistics,
+)
+from dpsel.preprocessing.writers import TableWriter
+from dpsel.reporter import Reporter
+from dpsel.tables.columns import Kind, Layout, choose_columns, visible_columns
+from dpsel.tables.labels import PersonColumn, TargetCoding, label_interval, person_type
+from dpsel.tables.opening import file_bytes, provenance_of_all, unchanged_table
+from dpsel.tables.provenance import Provenance, names_digest
+from dpsel.tables.spill import memory_asked, memory_for_tables
+from dpsel.tables.table import RowReader, Table, read_batches
+from dpsel.tables.transposed import labels_of
+
+# Tables up to this many cells are kept in memory, with exact medians: 256 MB. $DPSEL_MEMORY says
+# otherwise; medians take that many copies.
+CELLS_IN_MEMORY = 1 << 25
+_COPIES = 3
+_EXACT = "exact"
+_CLOSE = "within 4 % of the spread"
+_NOT_CLOSE = "less close than 4 % of the spread in some columns"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is known once the table was looked at: how to read it, and how to scale it."""
+
+    layout: Layout
+    coding: TargetCoding
+    scaling: Scaling
+    provenance: Provenance
+    kept: list[FloatArray] | None
+    """All rows, if they fit in memory, so that they need not be read again."""
+    names: tuple[str, ...]
+    """The columns to write: features, target, and the persons if they are passed on."""
+    person: int | None
+    """Which column has the persons."""
+    person_type: Any | None
+    """Their Arrow type."""
+
+
+@dataclass
+class Changes:
+    """What was changed: for the data's holder only."""
+
+    cells: int = 0
+    missing: int = 0
+    clipped: int = 0
+    rows: int = 0
+    unlabelled: int = 0
+    codes: set[float] = field(default_factory=set)
+    """What labels were coded as, those of the rows that have one."""
+
+    def count(self, rows: FloatArray, prepared: Prepared) -> None:
+        """Count the cells of some raw rows."""
+        self.cells += rows.size
+        self.missing += int(np.count_nonzero(np.isnan(rows)))
+        self.clipped += prepared.scaling.clipped(rows)
+        target = rows[:, -1]
+        labelled = target[~np.isnan(target)]
+        self.rows += len(target)
+        self.unlabelled += len(target) - len(labelled)
+        if prepared.coding.of_text:
+            self.codes.update(np.unique(labelled).tolist())
+
+    def label_notes(self, prepared: Prepared, target: str, labels: str | None) -> list[str]:
+        """Return what the holder should know about labels, which a file `labels` may hold."""
+        coding = prepared.coding
+        asked = {1.0: coding.positive} if coding.positive is not None else {}
+        asked |= {float(code): label for code, label in enumerate(coding.classes or ())}
+        notes = [
+            f"no row has the label '{label}' in '{target}'"
+            for code, label in asked.items()
+            if code not in self.codes
+        ]
+        if coding.of_text and len(self.codes) < 2:
+            notes.append(f"the target '{target}' is the same in all rows that have a label")
+        if self.unlabelled and (coding.of_text or labels is not None):
+            share, other = self.unlabelled / self.rows, ", or one that was not asked for"
+            notes.append(
+                f"{share:.1%} of the rows have no label in '{labels or target}'"
+                f"{other if coding.classes is not None else ''}"
+            )
+        return notes
+
+    def described(self, prepared: Prepared) -> list[tuple[str, str]]:
+        """Return what changed, in words and shares: never in rows."""
+        coding, made = prepared.coding, prepared.provenance
+        method = "public bounds" if made.bounds is not None else f"{made.center}, {made.scale}"
+        if made.clip is not None:
+            method += f", clipped at {made.clip:g}"
+        lines = [("features", str(len(prepared.layout.names))), ("method", method)]
+        if made.medians is not None:
+            lines.append(("medians", made.medians))
+        if coding.classes is not None:
+            lines.append(("labels", str(len(coding.classes))))
+        share = 1.0 / self.cells if self.cells else 0.0
+        lines.append(("missing cells", f"{self.missing * share:.1%}"))
+        lines.append(("clipped cells", f"{self.clipped * share:.1%}"))
+        return lines
+
+
+Opener = Callable[[], Table]
+
+
+def prepare(open_again: Opener, plan: PreprocessRequest, reporter: Reporter) -> Prepared:
+    """Look at a table as often as it takes to know how to scale it."""
+    with unchanged_table(open_again()) as table:
+        chosen = choose_columns(table.columns, plan.wanted, table.label)
+        kind = None if chosen.person is None else table.columns[chosen.person].kind
+        layout = replace(chosen, whole_rows=True, person=None)
+        names = [column.name for column in visible_columns(table.columns)]
+        before = provenance_of_all(table)
+    classes = plan.classes
+    if plan.encode and classes is None:
+        classes = labels_of(open_again, layout)
+    coding = TargetCoding(plan.positive, classes)
+    bounds = _bounds(plan, layout, names, coding)
+    statistics, kept, medians = None, None, None
+    if plan.needs_statistics:
+        statistics, kept, medians = _statistics(open_again, layout, coding, plan, reporter)
+    scaling = _scaling(plan, bounds, statistics, coding)
+    person = plan.wanted.person
+    written = (*layout.names, plan.wanted.target, *([] if person is None else [person]))
+    return Prepared(
+        layout=layout,
+        coding=coding,
+        scaling=scaling,
+        provenance=_provenance(plan, before, written, medians),
+        kept=kept,
+        names=written,
+        person=chosen.person,
+        person_type=_person_type(open_again, chosen.person, kind),
+    )
+
+
+def _person_type(open_again: Opener, person: int | None, kind: Kind | None) -> Any | None:
+    """Return the type in which persons are passed on, if they are."""
+    if person is None or kind is None:
+        return None
+    with unchanged_table(open_again()) as table:
+        return person_type(table.persons(person), kind)
+
+
+def _bounds(
+    plan: PreprocessRequest, layout: Layout, names: list[str], coding: TargetCoding
+) -> Bounds | None:
+    """Return the public bounds of features and target, if there are any."""
+    if plan.bounds is None:
+        return None
+    bounds = plan.bounds.resolve(layout.names, plan.wanted.target, names, coded=coding.of_text)
+    return replace(bounds, target=label_interval(coding)) if coding.of_text else bounds
+
+
+def _provenance(
+    plan: PreprocessRequest, before: Provenance | None, names: Sequence[str], medians: str | None
+) -> Provenance:
+    """Return the record of what is done now, and of what was done before."""
+    earlier = () if before is None else before.read_off_the_data
+    read = tuple(dict.fromkeys((*earlier, *plan.read_off_the_data())))
+    return Provenance(
+        data_dependent=bool(read),
+        read_off_the_data=read,
+        center=str(plan.center) if plan.bounds is None else "bounds",
+        scale=str(plan.scale) if plan.bounds is None else "bounds",
+        clip=plan.clip if plan.bounds is None and plan.scale is Scale.ROBUST else None,
+        missing=str(plan.missing),
+        positive=plan.positive,
+        classes=plan.classes,
+        bounds=None if plan.bounds is None else plan.bounds.to_dict(),
+        medians=medians,
+        columns=names_digest(names),
+        version=__version__,
+        person=plan.wanted.person,
+    )
+
+
+def write_prepared(
+    open_again: Opener,
+    prepared: Prepared,
+    writer: TableWriter,
+    reporter: Reporter,
+    threads: int,
+) -> Changes:
+    """Write every row of a table, scaled, and its person as it is.
+
+    Privacy:
+        Guarantee: none; the written table is as private as the one that was read.
+        Tested by: tests/cli/test_preprocess.py
+    """
+    changes = Changes()
+    with ExitStack() as opened:
+        persons: PersonColumn | None = None
+        if prepared.person is not None:
+            table = opened.enter_context(unchanged_table(open_again()))
+            persons = PersonColumn(table.persons(prepared.person), prepared.person_type)
+
+        def add(rows: FloatArray) -> None:
+            changes.count(rows, prepared)
+            these = None if persons is None else persons.next(len(rows))
+            writer.write(prepared.scaling.apply(rows), these)
+
+        if prepared.kept is not None:
+            for rows in prepared.kept:
+                add(rows)
+        else:
+            _reduce(open_again, prepared.layout, prepared.coding, _rows, add, threads, reporter)
+    writer.close()
+    return changes
+
+
+def _statistics(
+    open_again: Opener,
+    layout: Layout,
+    coding: TargetCoding,
+    plan: PreprocessRequest,
+    reporter: Reporter,
+) -> tuple[ColumnStatistics, list[FloatArray] | None, str | None]:
+    """Return the statistics of features and target, all rows if they fit in memory, and a word.
+
+    The word says how closely medians were found, if any were.
+    """
+    moments = Moments(len(layout.features) + 1)
+    most = _cells_in_memory()
+    kept: list[FloatArray] | None = []
+    cells = 0
+
+    def add(found: tuple[FloatArray, Moments]) -> None:
+        nonlocal kept, cells
+        rows, part = found
+        moments.add(0, part)
+        cells += rows.size
+        if cells > most:
+            kept = None
+        if kept is not None:
+            kept.append(rows)
+
+    def look(block: Batch) -> tuple[FloatArray, Moments]:
+        rows = _rows(block)
+        return rows, Moments.of(rows)
+
+    _reduce(open_again, layout, coding, look, add, plan.threads, reporter)
+    around = moments.statistics()
+    if not plan.needs_medians:
+        return around, kept, None
+    if kept is not None:
+        rows = np.concatenate([np.empty((0, len(around.mean))), *kept])
+        return exact_statistics(rows), kept, _EXACT
+    found, close = _sketched(open_again, layout, coding, around, plan, reporter)
+    return found, None, _CLOSE if close else _NOT_CLOSE
+
+
+def _cells_in_memory() -> int:
+    """Return how many cells are kept: by what the user says, or as many wherever there is room."""
+    most = memory_for_tables() // (_COPIES * np.dtype(np.float64).itemsize)
+    return min(most, CELLS_IN_MEMORY) if memory_asked() is None else most
+
+
+def _sketched(
+    open_again: Opener,
+    layout: Layout,
+    coding: TargetCoding,
+    around: ColumnStatistics,
+    plan: PreprocessRequest,
+    reporter: Reporter,
+) -> tuple[ColumnStatistics, bool]:
+    """Return medians of a table that does not fit in memory, by counting."""
+
+    def count(anchors: Anchors) -> Distances:
+        distances = Distances(len(anchors.center))
+        _reduce(
+            open_again,
+            layout,
+            coding,
+            lambda block: Distances.of(_rows(block), anchors),
+            lambda part: distances.add(0, part),
+            plan.threads,
+            reporter,
+        )
+        return distances
+
+    return sketched_statistics(around, count)
+
+
+def _scaling(
+    plan: PreprocessRequest,
+    bounds: Bounds | None,
+    statistics: ColumnStatistics | None,
+    coding: TargetCoding,
+) -> Scaling:
+    """Return the scaling by public bounds, or by the data."""
+    if bounds is not None:
+        scaling = public_scaling(bounds)
+    else:
+        assert statistics is not None
+        scaling = data_scaling(statistics, plan.center, plan.scale, plan.clip)
+        if plan.scales_labels:
+            # Labels have no outliers: theirs is always the paper's.
+            labels = data_scaling(statistics, Center.MEAN, Scale.MAX_ABS, plan.clip)
+            scaling = scaling.with_last(labels)
+        elif coding.of_text:
+            coded = Bounds.of([], label_interval(coding))
+            scaling = scaling.with_last(public_scaling(coded))
+    if statistics is None:
+        return scaling
+    filled = scaling.filled(statistics, plan.missing)
+    return filled.with_last(scaling) if coding.of_text else filled
+
+
+def _reduce(
+    open_again: Opener,
+    layout: Layout,
+    coding: TargetCoding,
+    work: Callable[[Batch], Any],
+    add: Callable[[Any], None],
+    threads: int,
+    reporter: Reporter,
+) -> None:
+    """Go through a table once."""
+    with unchanged_table(open_again()) as table:
+        reporter.size(file_bytes(table))
+        pieces: Iterator[Any] = table.pending_batches(layout, RowReader(coding))
+        read_batches(pieces, work, add, threads=threads, progress=reporter.progress)
+
+
+def _rows(block: Batch) -> FloatArray:
+    """Return features and target side by side."""
+    return np.asfortranarray(np.column_stack([block.X, block.y]))

@@ -1,0 +1,183 @@
+"""Writing bounded tables: Parquet, Arrow and CSV, batch by batch."""
+
+import hashlib
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import PurePath
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from dpsel.core.arrays import FloatArray
+from dpsel.errors import UsageError
+from dpsel.tables.formats import _ENDINGS
+from dpsel.tables.provenance import Provenance
+
+
+class TableFormat(StrEnum):
+    """The formats of tables that can be written."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+    ARROW = "arrow"
+
+
+def table_format_of(name: str) -> TableFormat:
+    """Return the format that the name of an output tells."""
+    found = str(_ENDINGS.get(PurePath(name).suffix.lower(), ""))
+    if found not in tuple(TableFormat):
+        raise UsageError(
+            f"{name}: cannot tell the format to write; end it with .parquet, .csv or .arrow, "
+            f"or say which with --format {'|'.join(TableFormat)}"
+        )
+    return TableFormat(found)
+
+
+# A row group of this many cells is read back a few columns at a time without much waste.
+_CELLS_PER_GROUP = 1 << 23
+
+
+class TableWriter(Protocol):
+    """Takes rows, the target last, and the persons of these rows, which come after it."""
+
+    def write(self, rows: FloatArray, persons: Any | None = None) -> None:
+        """Write some rows."""
+        ...
+
+    def close(self) -> None:
+        """Write what is left."""
+        ...
+
+    def digest(self) -> str:
+        """Return a digest of what was written, for formats that cannot carry a record."""
+        ...
+
+
+def open_writer(
+    stream: Any,
+    names: Sequence[str],
+    table_format: TableFormat,
+    provenance: Provenance,
+    person_type: pa.DataType | None = None,
+    *,
+    single: bool,
+    seekable: bool,
+) -> TableWriter:
+    """Return a writer of columns `names`; `single` writes float32.
+
+    The last column is one of persons if these have a type.
+    """
+    if table_format is TableFormat.CSV:
+        return _CsvWriter(stream, names, single)
+    kind = pa.float32() if single else pa.float64()
+    kinds = [kind] * len(names)
+    if person_type is not None:
+        kinds[-1] = person_type
+    schema = pa.schema(zip(names, kinds, strict=True), metadata=provenance.metadata())
+    if table_format is TableFormat.ARROW:
+        return _ArrowWriter(stream, schema, seekable)
+    return _ParquetWriter(stream, schema)
+
+
+def _batch(rows: FloatArray, persons: Any | None, schema: pa.Schema) -> pa.RecordBatch:
+    """Return rows as an Arrow batch."""
+    kind = np.float32 if schema.types[0] == pa.float32() else np.float64
+    columns = np.asarray(rows, dtype=kind, order="F")
+    arrays = [pa.array(column) for column in columns.T]
+    return pa.record_batch(arrays if persons is None else [*arrays, persons], schema=schema)
+
+
+class _ParquetWriter:
+    """Parquet with zstd, in row groups of a good size."""
+
+    def __init__(self, stream: Any, schema: pa.Schema) -> None:
+        import pyarrow.parquet as pq
+
+        self._schema = schema
+        # Random-looking floats gain nothing from a dictionary.
+        self._writer = pq.ParquetWriter(
+            stream, schema, compression="zstd", use_dictionary=False, write_statistics=False
+        )
+        self._waiting: list[FloatArray] = []
+        self._persons: list[Any] = []
+        self._cells = 0
+
+    def write(self, rows: FloatArray, persons: Any | None = None) -> None:
+        self._waiting.append(rows)
+        self._persons += [] if persons is None else [persons]
+        self._cells += rows.size
+        if self._cells >= _CELLS_PER_GROUP:
+            self._flush()
+
+    def close(self) -> None:
+        if self._waiting:
+            self._flush()
+        self._writer.close()
+
+    def digest(self) -> str:
+        return ""
+
+    def _flush(self) -> None:
+        """Write what has been waiting as one row group."""
+        rows = np.concatenate(self._waiting)
+        persons = pa.concat_arrays(self._persons) if self._persons else None
+        self._waiting, self._persons, self._cells = [], [], 0
+        table = pa.Table.from_batches([_batch(rows, persons, self._schema)])
+        self._writer.write_table(table, row_group_size=max(1, len(rows)))
+
+
+class _ArrowWriter:
+    """An Arrow file, or a stream where one cannot go back."""
+
+    def __init__(self, stream: Any, schema: pa.Schema, seekable: bool) -> None:
+
+        self._schema = schema
+        make = pa.ipc.new_file if seekable else pa.ipc.new_stream
+        self._writer = make(stream, schema)
+
+    def write(self, rows: FloatArray, persons: Any | None = None) -> None:
+        self._writer.write_batch(_batch(rows, persons, self._schema))
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def digest(self) -> str:
+        return ""
+
+
+class _CsvWriter:
+    """Comma-separated text, with as many digits as it takes to read the same numbers back."""
+
+    def __init__(self, stream: Any, names: Sequence[str], single: bool) -> None:
+        self._stream = stream
+        self._names = list(names)
+        self._kind = np.float32 if single else np.float64
+        self._header = True
+        self._hash = hashlib.sha256()
+
+    def write(self, rows: FloatArray, persons: Any | None = None) -> None:
+        from dpsel.system.frames import pl
+
+        columns: list[Any] = list(np.asarray(rows, dtype=self._kind, order="F").T)
+        if persons is not None:
+            from dpsel.tables.labels import persons_in_text
+
+            columns.append(pl.Series(pl.from_arrow(persons_in_text(persons))))
+        self._put(pl.DataFrame(dict(zip(self._names, columns, strict=True))))
+
+    def close(self) -> None:
+        if self._header:
+            from dpsel.system.frames import pl
+
+            self._put(pl.DataFrame({name: [] for name in self._names}))
+
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+    def _put(self, frame: Any) -> None:
+        """Write a frame of all columns, below the header."""
+        text = frame.write_csv(include_header=self._header).encode()
+        self._header = False
+        self._hash.update(text)
+        self._stream.write(text)

@@ -1,0 +1,1 @@
+"""`select` and `baseline`: the two commands that release."""

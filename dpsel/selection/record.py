@@ -1,0 +1,30 @@
+"""Selections as text: JSON, names or indices."""
+
+import json
+from enum import StrEnum
+
+from dpsel.core.release import Selection
+from dpsel.system.text import json_text, printable
+
+
+class OutputFormat(StrEnum):
+    """How a selection is written."""
+
+    JSON = "json"
+    NAMES = "names"
+    INDICES = "indices"
+
+
+def selection_text(selection: Selection, output_format: OutputFormat) -> str:
+    """Return a selection as text: the whole record, or its names or indices, one a line."""
+    return record_text(json_text(selection.to_dict()), output_format)
+
+
+def record_text(record: str, output_format: OutputFormat) -> str:
+    """Return a record in JSON as it is, or its names or indices, one a line."""
+    if output_format is OutputFormat.JSON:
+        return record
+    fields = json.loads(record)
+    if output_format is OutputFormat.NAMES:
+        return "".join(f"{printable(name)}\n" for name in fields["selected_features"])
+    return "".join(f"{index}\n" for index in fields["selected_indices"])

@@ -1,0 +1,1 @@
+"""The machine: files that appear whole, processes, text. Nothing about tables or privacy."""

@@ -1,0 +1,175 @@
+"""Places to write to: a file that appears whole or not at all, a device, or standard output."""
+
+import errno
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from dpsel.errors import OutputError
+from dpsel.system.process import abandon_stdout, reason
+
+STDOUT = "-"
+_FOR_ALL, _FOR_ITS_OWNER = 0o666, 0o600
+
+
+class Output:
+    """A place for one result. Opened before anything is spent, written whole, or left as it was.
+
+    A file is written beside its place under another name, brought to the disk, and renamed by
+    `commit`; without it nothing is left behind. Whatever is written to stdout or to a device is
+    gone at once.
+    """
+
+    def __init__(
+        self, place: str, *, force: bool, inputs: Sequence[Path] = (), owner_only: bool = False
+    ) -> None:
+        """Make sure that `place`, which must not be an input, can be written to.
+
+        A file of private numbers is `owner_only`; a public one is for whomever the
+        process's mask lets in.
+        """
+        self._place = place
+        self._force = force
+        self._temporary: str | None = None
+        self.stream: Any = None
+        if place == STDOUT:
+            self._open_stdout()
+            return
+        mode = self._mode()
+        # A pipe or a device cannot be replaced, only written to.
+        if mode is not None and not stat.S_ISREG(mode):
+            self._open(place)
+            return
+        if any(_same(place, table) for table in inputs):
+            raise OutputError(f"{place}: is the table itself; name another file")
+        if mode is not None and not force:
+            raise OutputError(f"{place}: exists already; replace it with --force")
+        self._open_beside(place, _FOR_ITS_OWNER if owner_only else _FOR_ALL)
+
+    def __enter__(self) -> "Output":
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave nothing behind that was not committed."""
+        if self._place != STDOUT:
+            with suppress(OSError):
+                self.stream.close()
+        if self._temporary is not None:
+            with suppress(OSError):
+                os.unlink(self._temporary)
+
+    def write(self, content: bytes) -> None:
+        """Write all of a result, and put it in place."""
+        try:
+            self.stream.write(content)
+        except OSError as error:
+            raise self.failure(error) from None
+        self.commit()
+
+    def commit(self) -> None:
+        """Make sure that all of it arrived, and put it in place."""
+        try:
+            self.stream.flush()
+            if self._temporary is not None:
+                self._put_in_place(self._temporary)
+        except OSError as error:
+            raise self.failure(error) from None
+
+    def failure(self, error: OSError) -> OutputError:
+        """Return the error for a place that cannot be written to."""
+        if self._place == STDOUT:
+            abandon_stdout()
+        name = "stdout" if self._place == STDOUT else self._place
+        return OutputError(f"{name}: cannot be written: {reason(error)}")
+
+    def _mode(self) -> int | None:
+        """Return what kind of file is at the place, None if there is none."""
+        if not self._place:
+            raise OutputError("--output: the name of the file is empty")
+        try:
+            mode = os.stat(self._place).st_mode
+        except FileNotFoundError:
+            # A link that leads nowhere is there all the same.
+            return stat.S_IFREG if os.path.lexists(self._place) else None
+        except OSError as error:
+            raise self.failure(error) from None
+        if stat.S_ISDIR(mode):
+            raise OutputError(f"{self._place}: is a folder; name a file")
+        return mode
+
+    def _open(self, place: str) -> None:
+        """Open a pipe or a device."""
+        try:
+            self.stream = os.fdopen(os.open(place, os.O_WRONLY), "wb")
+        except OSError as error:
+            raise self.failure(error) from None
+
+    def _open_beside(self, place: str, mode: int) -> None:
+        """Make a file that takes the place later. Its mode is `mode` without the process's mask.
+
+        The kernel applies the mask, so nobody has to ask for it: that would mean to change it, for
+        all threads.
+        """
+        temporary = str(Path(place).parent / f".dpsel-{secrets.token_hex(8)}.tmp")
+        try:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            self.stream = os.fdopen(descriptor, "wb")
+        except OSError as error:
+            raise self.failure(error) from None
+        self._temporary = temporary
+
+    def _open_stdout(self) -> None:
+        """Write to standard output, as bytes."""
+        if sys.stdout is None:
+            raise self.failure(OSError(errno.EBADF, "it is closed"))
+        self.stream = sys.stdout.buffer
+
+    def _put_in_place(self, temporary: str) -> None:
+        """Bring the temporary file to the disk and rename it."""
+        os.fsync(self.stream.fileno())
+        self.stream.close()
+        if self._force:
+            os.replace(temporary, self._place)
+        else:
+            _move_to_free_place(temporary, self._place)
+        self._temporary = None
+        folder = os.open(Path(self._place).parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def is_plain(place: str) -> bool:
+    """Return whether a place is that of an ordinary file, there or not yet there."""
+    return place != STDOUT and (os.path.isfile(place) or not os.path.exists(place))
+
+
+def _same(place: str, table: Path) -> bool:
+    """Return whether two names are one file."""
+    return os.path.exists(place) and table.exists() and os.path.samefile(place, table)
+
+
+def _move_to_free_place(temporary: str, place: str) -> None:
+    """Rename, unless somebody made a file of that name meanwhile."""
+    try:
+        os.link(temporary, place)
+    except FileExistsError:
+        raise OutputError(f"{place}: exists already; replace it with --force") from None
+    except OSError:
+        # No hard links on this file system: the check at the start has to do.
+        os.replace(temporary, place)
+    else:
+        os.unlink(temporary)

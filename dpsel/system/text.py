@@ -1,0 +1,45 @@
+"""Text: safe to show on a terminal, as JSON, or the nearest spelling."""
+
+import difflib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_MANY_NAMES = 5_000
+
+
+def nearest(name: str, names: Sequence[str]) -> str | None:
+    """Return the name that is spelled most like `name`, if any is."""
+    folded = {other.casefold(): other for other in names}
+    if name.casefold() in folded:
+        return folded[name.casefold()]
+    # Comparing spellings takes long: of very many names, look at those of a similar start.
+    if len(names) > _MANY_NAMES:
+        names = [other for other in names if other[:1] == name[:1]][:_MANY_NAMES]
+    return next(iter(difflib.get_close_matches(name, names, n=1)), None)
+
+
+_BEYOND_ASCII = re.compile("[^\n -~]")
+
+
+def printable(text: str) -> str:
+    """Return a text with its line breaks and control characters written as escapes."""
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+    )
+
+
+def json_text(fields: Mapping[str, Any]) -> str:
+    """Return a record as text that a terminal can show, and that is parsed to the same record.
+
+    JSON lets names hold control characters from U+007F on, marks that turn the direction of
+    writing, and more that is not seen; here all of that is written as escapes.
+    """
+    text = json.dumps(fields, indent=2, ensure_ascii=False)
+    return _BEYOND_ASCII.sub(_escaped_if_unseen, text) + "\n"
+
+
+def _escaped_if_unseen(found: re.Match[str]) -> str:
+    """Return a sign as it is, or as JSON escapes it if it is not printable."""
+    return found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1]

@@ -1,0 +1,3 @@
+"""Files: tables, bounds and records; adds polars and pyarrow to the core."""
+
+

@@ -1,0 +1,218 @@
+"""Arrow IPC files and streams, and frames in memory that speak Arrow."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.ipc
+
+from dpsel.core.arrays import BoolArray
+from dpsel.core.batch import Batch
+from dpsel.tables.cells import kind_of, number_columns, sound
+from dpsel.tables.columns import Column, Layout, marked_index, pandas_index
+from dpsel.tables.errors import plain_errors
+from dpsel.tables.formats import KINDS, InputFormat
+from dpsel.tables.provenance import from_metadata, recorded_columns
+from dpsel.tables.sources import ByteStream, Source
+from dpsel.tables.table import Groups, PendingBatch, RowReader, RowsRead, groups_within
+
+_KIND = KINDS[InputFormat.ARROW]
+_CELLS_AT_ONCE = 1 << 22
+# A batch with more rows than this is cut: a column without any value takes no room in a file.
+_ROWS_AT_ONCE = 1 << 21
+
+
+def columns_of(schema: pa.Schema) -> tuple[Column, ...]:
+    """Return the columns of an Arrow schema."""
+    columns = [Column(field.name, kind_of(field.type)) for field in schema]
+    return marked_index(columns, pandas_index(schema.metadata))
+
+
+class ArrowStreamTable:
+    """Record batches that come one after the other, from a stream or from memory."""
+
+    sources: tuple[Source, ...] = ()
+
+    def __init__(
+        self, batches: pa.RecordBatchReader, label: str, stream: ByteStream | None = None
+    ) -> None:
+        """Read `batches`, called `label` in messages, which may come from a stream."""
+        self._batches = batches
+        self._stream = stream
+        self.label = label
+        self.provenance = from_metadata(batches.schema.metadata, batches.schema.names)
+        self.columns = recorded_columns(columns_of(batches.schema), self.provenance)
+
+    def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
+        """Yield all pieces, in order."""
+        with plain_errors(self.label, _KIND):
+            for batch in self._batches:
+                done = 0.0 if self._stream is None else self._stream.share_read
+                for piece in batch_pieces(batch, layout, rows, self.label):
+                    yield replace(piece, done=done)
+
+    def persons(self, position: int) -> Iterator[Any]:
+        """Yield one column of all rows, in order."""
+        with plain_errors(self.label, _KIND):
+            for batch in self._batches:
+                yield sound(batch.column(position))
+
+    def cells(self) -> Iterator[tuple[int, list[Any]]]:
+        """Yield all cells: the first of some columns, and these, batch by batch."""
+        with plain_errors(self.label, _KIND):
+            for batch in self._batches:
+                for some in column_ranges(batch.num_rows, batch.num_columns):
+                    yield some.start, [sound(batch.column(place)) for place in some]
+
+    def close(self) -> None:
+        """Close the stream, if there is one."""
+        if self._stream is not None:
+            self._stream.close()
+
+
+class ArrowFileTable:
+    """An Arrow file, read batch by batch, a few columns at a time."""
+
+    sources: tuple[Source, ...] = ()
+
+    def __init__(self, source: Source, groups: Groups | None = None) -> None:
+        """Open a file, or a copy of stdin; only some record batches of it, if they are given."""
+        self.label = source.label
+        self._place = source.open_random()
+        with plain_errors(self.label, _KIND):
+            reader = self._reader(None)
+            self.provenance = from_metadata(reader.schema.metadata, reader.schema.names)
+            self.columns = recorded_columns(columns_of(reader.schema), self.provenance)
+            count = reader.num_record_batches
+        self._groups = groups_within(groups, count, self.label)
+
+    def batches(self) -> int:
+        """Return how many record batches there are."""
+        return len(self._groups)
+
+    def persons(self, position: int) -> Iterator[Any]:
+        """Yield one column of all rows, in order."""
+        with plain_errors(self.label, _KIND):
+            for number in self._groups:
+                yield self._read(number, [position])[0]
+
+    def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
+        """Yield all pieces, in order."""
+        marks = [layout.target] if layout.person is None else [layout.target, layout.person]
+        with plain_errors(self.label, _KIND):
+            for number in self._groups:
+                if layout.whole_rows:
+                    batch = self._reader(None).get_batch(number)
+                    yield from batch_pieces(batch, layout, rows, self.label)
+                    continue
+                found = self._read(number, marks)
+                if len(found[0]) > _ROWS_AT_ONCE:
+                    yield from self._cut_pieces(number, found, layout, rows)
+                    continue
+                these = rows.rows(found[0], None if layout.person is None else found[1])
+                yield from self._feature_pieces(number, these, layout)
+
+    def cells(self) -> Iterator[tuple[int, list[Any]]]:
+        """Yield all cells: the first of some columns, and these, batch by batch."""
+        with plain_errors(self.label, _KIND):
+            for number in self._groups:
+                rows = len(self._read(number, [0])[0])
+                for some in column_ranges(rows, len(self.columns)):
+                    yield some.start, self._read(number, list(some))
+
+    def close(self) -> None:
+        """Do nothing: every reader closes itself."""
+
+    def _feature_pieces(self, number: int, rows: RowsRead, layout: Layout) -> Iterator[PendingBatch]:
+        """Yield the pieces of one batch, whose rows are known."""
+        width = max(1, _CELLS_AT_ONCE // max(1, len(rows.y)))
+        for first in range(0, len(layout.features), width):
+            some = list(layout.features[first : first + width])
+            done = self._done(number, min(1.0, (first + width) / len(layout.features)))
+
+            def read(first: int = first, some: list[int] = some) -> Batch:
+                with plain_errors(self.label, _KIND):
+                    return rows.block(first, number_columns(self._read(number, some)))
+
+            yield PendingBatch(read, done)
+
+    def _cut_pieces(
+        self, number: int, marks: list[Any], layout: Layout, rows: RowReader
+    ) -> Iterator[PendingBatch]:
+        """Yield the pieces of a very long batch: some rows of one column at a time."""
+        starts = range(0, len(marks[0]), _ROWS_AT_ONCE)
+        masks = [
+            rows.mask(None if layout.person is None else marks[1].slice(start, _ROWS_AT_ONCE))
+            for start in starts
+        ]
+        for place, position in enumerate(layout.features):
+            column = self._read(number, [position])[0]
+            done = self._done(number, (place + 1) / len(layout.features))
+            for start, mask in zip(starts, masks, strict=True):
+
+                def read(
+                    place: int = place,
+                    cut: slice = slice(start, start + _ROWS_AT_ONCE),
+                    mask: BoolArray | None = mask,
+                    column: Any = column,
+                ) -> Batch:
+                    with plain_errors(self.label, _KIND):
+                        these = RowsRead(rows.target(marks[0][cut]), mask)
+                        return these.block(place, number_columns([column[cut]]))
+
+                yield PendingBatch(read, done)
+
+    def _done(self, number: int, share: float) -> float:
+        """Return the share of the work that is done with a share of a batch."""
+        return (number - self._groups.start + share) / len(self._groups)
+
+    def _read(self, number: int, positions: list[int]) -> list[Any]:
+        """Return some columns of one batch."""
+        batch = self._reader(sorted(positions)).get_batch(number)
+        places = {position: place for place, position in enumerate(sorted(positions))}
+        return [sound(batch.column(places[position])) for position in positions]
+
+    def _reader(self, positions: list[int] | None) -> pa.ipc.RecordBatchFileReader:
+        """Return a reader of its own, for one thread, that decodes only some columns."""
+        place = self._place() if callable(self._place) else self._place
+        place = pa.memory_map(place) if isinstance(place, str) else place
+        options = pa.ipc.IpcReadOptions(included_fields=positions, use_threads=False)
+        return pa.ipc.open_file(place, options=options)
+
+
+def column_ranges(rows: int, columns: int) -> Iterator[range]:
+    """Yield ranges of columns with so many rows that may be in memory at once."""
+    width = max(1, _CELLS_AT_ONCE // max(1, rows))
+    for first in range(0, columns, width):
+        yield range(first, min(first + width, columns))
+
+
+def batch_pieces(
+    batch: pa.RecordBatch, layout: Layout, rows: RowReader, label: str
+) -> Iterator[PendingBatch]:
+    """Yield the pieces of one record batch in memory, of the table called `label`."""
+    count = len(layout.features)
+    at_once = max(1, _CELLS_AT_ONCE // count) if layout.whole_rows else _ROWS_AT_ONCE
+    for start in range(0, batch.num_rows, at_once):
+        some = batch.slice(start, at_once)
+        width = count if layout.whole_rows else max(1, _CELLS_AT_ONCE // some.num_rows)
+        yield from _column_pieces(some, width, layout, rows, label)
+
+
+def _column_pieces(
+    batch: pa.RecordBatch, width: int, layout: Layout, rows: RowReader, label: str
+) -> Iterator[PendingBatch]:
+    """Yield the pieces of one record batch, so many features each."""
+    person = None if layout.person is None else sound(batch.column(layout.person))
+    these = rows.rows(sound(batch.column(layout.target)), person)
+    for first in range(0, len(layout.features), width):
+        some = [
+            sound(batch.column(position)) for position in layout.features[first : first + width]
+        ]
+
+        def read(first: int = first, some: list[Any] = some) -> Batch:
+            with plain_errors(label, _KIND):
+                return these.block(first, number_columns(some))
+
+        yield PendingBatch(read, 0.0)

@@ -1,0 +1,142 @@
+"""Public bounds from a TOML or JSON file.
+
+[default]
+lower = 0
+upper = 100
+
+[target]
+lower = 0
+upper = 1
+
+[columns.age]
+lower = 0
+upper = 120
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dpsel.core.bounds import UNIT_INTERVAL, Bounds, Interval
+from dpsel.errors import InputError, UsageError
+from dpsel.system.text import nearest
+
+_SECTIONS = ("default", "target", "columns")
+
+
+@dataclass(frozen=True)
+class PublicBounds:
+    """Bounds by column name, as the user gave them."""
+
+    label: str
+    default: Interval | None
+    target: Interval | None
+    columns: Mapping[str, Interval]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the bounds in the shape of a file."""
+        found: dict[str, Any] = {}
+        if self.default is not None:
+            found["default"] = asdict(self.default)
+        if self.target is not None:
+            found["target"] = asdict(self.target)
+        found["columns"] = {name: asdict(interval) for name, interval in self.columns.items()}
+        return found
+
+    def declared(self, target: str) -> frozenset[str]:
+        """Return the columns with bounds of their own: the user says that these are numbers."""
+        return frozenset([*self.columns, *([] if self.target is None else [target])])
+
+    def resolve(
+        self, features: Sequence[str], target: str, table: Sequence[str], *, coded: bool
+    ) -> Bounds:
+        """Return the bounds of features and target; a coded target is within [-1, 1] already."""
+        known = frozenset(table)
+        for name in self.columns:
+            if name not in known:
+                near = nearest(name, table)
+                hint = "" if near is None else f"; did you mean '{near}'?"
+                raise InputError(f"{self.label}: the table has no column '{name}'{hint}")
+        if self.default is not None and not self.columns:
+            chosen = [self.default] * len(features)
+        else:
+            chosen = [self._of(name) for name in features]
+        if coded:
+            return Bounds.of(chosen, UNIT_INTERVAL)
+        return Bounds.of(chosen, self.target if self.target is not None else self._of(target))
+
+    def _of(self, name: str) -> Interval:
+        """Return the bounds of one column."""
+        found = self.columns.get(name, self.default)
+        if found is None:
+            raise InputError(
+                f"{self.label}: there are no bounds for column '{name}', and no [default]"
+            )
+        return found
+
+
+def uniform_bounds(interval: Interval) -> PublicBounds:
+    """Return the same bounds for every column."""
+    return PublicBounds("bounds", interval, interval, {})
+
+
+def read_bounds(path: str | Path) -> PublicBounds:
+    """Return the bounds in a file."""
+    if not str(path):
+        raise InputError("--bounds: the name of the file is empty")
+    label = Path(path).name
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"{label}: cannot be read as text") from None
+    return parse_bounds(_parsed(text, label), label)
+
+
+def _parsed(text: str, label: str) -> Any:
+    """Return what a text in JSON or TOML holds."""
+    import tomllib
+
+    kind = "JSON" if label.lower().endswith(".json") else "TOML"
+    try:
+        return json.loads(text) if kind == "JSON" else tomllib.loads(text)
+    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{label}: is not {kind}: {error}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{label}: cannot be read as {kind}") from None
+
+
+def parse_bounds(content: Any, label: str) -> PublicBounds:
+    """Return the bounds in a mapping of the shape above."""
+    if not isinstance(content, Mapping):
+        raise InputError(f"{label}: expected the sections {', '.join(_SECTIONS)}")
+    for section in content:
+        if section not in _SECTIONS:
+            raise InputError(
+                f"{label}: unknown section '{section}'; expected {', '.join(_SECTIONS)}"
+            )
+    columns = content.get("columns", {})
+    if not isinstance(columns, Mapping):
+        raise InputError(f"{label}: [columns] must hold one section a column")
+    return PublicBounds(
+        label,
+        _interval(content["default"], "default", label) if "default" in content else None,
+        _interval(content["target"], "target", label) if "target" in content else None,
+        {name: _interval(value, f"columns.{name}", label) for name, value in columns.items()},
+    )
+
+
+def _interval(value: Any, section: str, label: str) -> Interval:
+    """Return the bounds in one section."""
+    if not isinstance(value, Mapping) or set(value) != {"lower", "upper"}:
+        raise InputError(f"{label}: [{section}] must hold lower and upper, and nothing else")
+    for end in ("lower", "upper"):
+        if isinstance(value[end], bool) or not isinstance(value[end], int | float):
+            raise InputError(f"{label}: {end} in [{section}] must be a number")
+    try:
+        return Interval(float(value["lower"]), float(value["upper"]))
+    except (UsageError, OverflowError) as error:
+        raise InputError(f"{label}: [{section}]: {error}") from None

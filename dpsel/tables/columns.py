@@ -1,0 +1,345 @@
+"""Which columns of a table play which part. Names and types are public; cells do not count."""
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from dpsel.errors import InputError, UsageError
+from dpsel.system.text import nearest
+
+PANDAS = b"pandas"
+"""The key of what pandas says about a table, in the metadata of its schema."""
+
+# What Arrow calls an index of pandas that has no name of its own.
+_UNNAMED_INDEX = re.compile(r"__index_level_[0-9]+__")
+
+
+class Kind(Enum):
+    """What a column holds, as far as its table says; the values are words for messages."""
+
+    NUMBER = "numbers"
+    TEXT = "text"
+    TIME = "dates or times"
+    BINARY = "binary values"
+    OTHER = "nested values"
+    FOLDER = "text from the names of folders"
+    """Text, unless it is declared to be numbers: what the names are must not decide."""
+    UNKNOWN = "unknown"
+    """A CSV does not say."""
+
+
+class Use(Enum):
+    """What a column may be used for, beyond what its kind allows."""
+
+    ANY = "anything"
+    NAMED = "anything, if it is asked for by name"
+    """An index of pandas, or persons that were passed on: nobody means it to be a feature."""
+    SCALED = "anything but persons"
+    """Scaled by `dpsel preprocess`: two persons may have become one."""
+
+
+class Column(NamedTuple):
+    """A column's name and kind, and what it may be used for."""
+
+    name: str
+    kind: Kind
+    use: Use = Use.ANY
+
+    @property
+    def hidden(self) -> bool:
+        """Return whether it is an index without a name, which nobody can ask for.
+
+        Whether a table has one depends on its rows: pandas leaves it out while it counts them.
+        """
+        return _UNNAMED_INDEX.fullmatch(self.name) is not None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Positions of the columns that are read; `names` are those of the features."""
+
+    features: tuple[int, ...]
+    names: tuple[str, ...]
+    target: int
+    labels: bool
+    """Whether the target's cells are labels, not numbers."""
+    person: int | None
+    whole_rows: bool = False
+    """Whether each piece must hold all features of its rows."""
+    all_features: tuple[int, ...] = ()
+    """All features of the table, if `features` are only some of them."""
+    typed: bool = False
+    """Whether the user said which columns are numbers: no cell then decides that."""
+
+    def some(self, first: int, last: int) -> "Layout":
+        """Return the layout with the features from `first` to before `last` only."""
+        if (first, last) == (0, len(self.features)):
+            return self
+        return replace(
+            self,
+            features=self.features[first:last],
+            names=self.names[first:last],
+            all_features=self.all_features or self.features,
+        )
+
+    @property
+    def read(self) -> tuple[int, ...]:
+        """Return the positions of all columns that are read."""
+        persons = () if self.person is None else (self.person,)
+        return (*(self.all_features or self.features), self.target, *persons)
+
+    def moved(self, columns: Sequence[Column], there: Sequence[Column]) -> "Layout":
+        """Return the layout of a table with the same columns in another order."""
+        places = {column.name: place for place, column in enumerate(there)}
+
+        def move(position: int) -> int:
+            return places[columns[position].name]
+
+        return replace(
+            self,
+            features=tuple(map(move, self.features)),
+            target=move(self.target),
+            person=None if self.person is None else move(self.person),
+            all_features=tuple(map(move, self.all_features)),
+        )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the user asked for, by name; columns with bounds of their own are declared."""
+
+    target: str
+    features: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    labels: bool = False
+    person: str | None = None
+    declared: frozenset[str] = frozenset()
+    bounded: bool = False
+    """Whether there are bounds: what has bounds is numbers."""
+
+
+def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Layout:
+    """Return the layout that the user asked for.
+
+    Raises:
+        InputError: If the table's columns are ambiguous, of the wrong kind, or none is left.
+        UsageError: If the user named a column that is not there.
+    """
+    visible = visible_columns(columns)
+    if len(visible) < len(columns):
+        return choose_columns(visible, wanted, label).moved(visible, columns)
+    names = [column.name for column in columns]
+    refuse_repeated(names, "column", label)
+    target = _position(names, wanted.target, "--target", label)
+    person = None if wanted.person is None else _position(names, wanted.person, "--person", label)
+    if person == target:
+        raise UsageError(f"--person and --target are the same column, '{wanted.target}'")
+    out = {target, *_matching(names, wanted.exclude, "--exclude", label)}
+    out |= set() if person is None else {person}
+    by_name = Use.NAMED
+    named_only = {place for place, column in enumerate(columns) if column.use is by_name}
+    if wanted.features:
+        matching = _matching(names, wanted.features, "--features", label, named_only)
+        features = sorted(matching - out)
+    else:
+        out |= named_only
+        features = [place for place in range(len(names)) if place not in out]
+    if not features:
+        raise InputError(f"{label}: no feature column is left besides the target")
+    named = _split_lists(wanted.features, set(names)) if wanted.features else []
+    declared = wanted.declared.union(named)
+    _refuse_kinds(columns, features, label, declared)
+    if columns[target].kind is not Kind.FOLDER or wanted.target not in declared:
+        refuse_target(columns[target], label, labels=wanted.labels)
+    if person is not None:
+        _refuse_person(columns[person], label)
+    return Layout(
+        features=tuple(features),
+        names=tuple(names[i] for i in features),
+        target=target,
+        labels=wanted.labels,
+        person=person,
+        typed=wanted.bounded or bool(wanted.features),
+    )
+
+
+def visible_columns(columns: Sequence[Column]) -> Sequence[Column]:
+    """Return the columns that a user can ask for: all but the hidden ones."""
+    # Names that begin otherwise are passed over fast: there may be a million.
+    if not any(column.name.startswith("__") for column in columns):
+        return columns
+    return [column for column in columns if not column.hidden]
+
+
+def pandas_index(metadata: Mapping[bytes, bytes] | None) -> frozenset[str]:
+    """Return the columns that are an index, by the metadata that pandas adds to an Arrow schema."""
+    try:
+        found = json.loads((metadata or {}).get(PANDAS, b"{}"))["index_columns"]
+        # An index that only counts rows is described, and no column.
+        return frozenset(name for name in found if isinstance(name, str))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return frozenset()
+
+
+def marked_index(columns: Sequence[Column], index: Collection[str]) -> tuple[Column, ...]:
+    """Return columns of which those are to be used by name only that are an index."""
+    if not index:
+        return tuple(columns)
+    return tuple(
+        column._replace(use=Use.NAMED) if column.name in index else column for column in columns
+    )
+
+
+def same_layout(
+    layout: Layout, columns: Sequence[Column], label: str, there: Sequence[Column], other: str
+) -> Layout:
+    """Return the layout for a file of the same table, whose columns may stand in another order.
+
+    An index of pandas that is not asked for may be missing in either: whether it is there may
+    depend on the rows.
+    """
+    asked = {columns[place].name for place in layout.read}
+    expected = {column.name: column.kind for column in columns if _compared(column, asked)}
+    compared = [column for column in there if _compared(column, asked)]
+    names = {column.name for column in compared}
+    if len(names) != len(compared) or names != expected.keys():
+        raise InputError(f"{other}: its columns differ from those of {label}")
+    for column in compared:
+        if column.kind is not expected[column.name]:
+            raise InputError(
+                f"{other}: column '{column.name}' holds {column.kind.value}, "
+                f"but {expected[column.name].value} in {label}"
+            )
+    here = layout.moved(columns, there)
+    if here.person is not None:
+        _refuse_person(there[here.person], other)
+    return here
+
+
+def _compared(column: Column, asked: Collection[str]) -> bool:
+    """Return whether all files of a table must have a column."""
+    return column.name in asked if column.use is Use.NAMED else not column.hidden
+
+
+def refuse_target(target: Column, label: str, *, labels: bool) -> None:
+    """Refuse a target that is not numbers, or with `labels` neither numbers nor text."""
+    if labels and target.kind in (Kind.BINARY, Kind.OTHER, Kind.TIME):
+        raise InputError(f"{label}: the target '{target.name}' holds {target.kind.value}")
+    if not labels and target.kind is Kind.FOLDER:
+        raise InputError(
+            f"{label}: the target '{target.name}' holds {target.kind.value}; name one of its "
+            "labels with --positive LABEL, or if these are numbers, name it in --features or give "
+            "it bounds"
+        )
+    if not labels and target.kind not in (Kind.NUMBER, Kind.UNKNOWN):
+        raise InputError(
+            f"{label}: the target '{target.name}' holds {target.kind.value}; "
+            "name one of its labels with --positive LABEL, code them all with "
+            "`dpsel preprocess --encode-target`, or give a numeric column"
+        )
+
+
+def _refuse_person(person: Column, label: str) -> None:
+    """Refuse a column that cannot tell persons apart."""
+    if person.kind is Kind.OTHER:
+        raise InputError(f"{label}: --person: '{person.name}' holds nested values")
+    if person.use is Use.SCALED:
+        raise InputError(
+            f"{label}: --person: '{person.name}' was scaled, so several persons may have become "
+            f"one; pass it on with `dpsel preprocess --person '{person.name}'`"
+        )
+
+
+def refuse_text(names: Sequence[str], label: str, kind: Kind = Kind.TEXT) -> None:
+    """Refuse features that are not numbers, and say what to do."""
+    others = "" if len(names) == 1 else f" (and {len(names) - 1} more)"
+    numbers = (
+        ", or if these are numbers, name it in --features or give it bounds of its own"
+        if kind is Kind.FOLDER
+        else ", or pick columns with --features"
+    )
+    raise InputError(
+        f"{label}: column '{names[0]}'{others} holds {kind.value}, not numbers; "
+        f"leave it out with --exclude '{names[0]}'{numbers}"
+    )
+
+
+def refuse_repeated(names: Sequence[str], what: str, label: str) -> None:
+    """Refuse names of which two are the same.
+
+    They are told by their places: without a header, or in a damaged file, a name may be a cell.
+    """
+    if len(set(names)) == len(names):
+        return
+    seen: dict[str, int] = {}
+    for place, name in enumerate(names, start=1):
+        first = seen.setdefault(name, place)
+        if first != place:
+            raise InputError(f"{label}: {what}s {first} and {place} have the same name; rename one")
+
+
+def _refuse_kinds(
+    columns: Sequence[Column], features: Sequence[int], label: str, declared: Collection[str]
+) -> None:
+    """Refuse features whose table says that they are not numbers."""
+    # Once, and not for each of perhaps a million columns: members of an Enum are looked up slowly.
+    fine = (Kind.NUMBER, Kind.UNKNOWN)
+    if all(column.kind in fine for column in columns):
+        return
+    wrong = [
+        column
+        for column in [columns[place] for place in features]
+        if column.kind not in fine and not (column.kind is Kind.FOLDER and column.name in declared)
+    ]
+    if wrong:
+        refuse_text([column.name for column in wrong], label, wrong[0].kind)
+
+
+def _position(names: Sequence[str], name: str, option: str, label: str) -> int:
+    """Return where a named column is."""
+    if name in names:
+        return names.index(name)
+    raise UsageError(f"{option}: {label} has no column '{name}'{_hint(name, names)}")
+
+
+def _matching(
+    names: Sequence[str],
+    patterns: Sequence[str],
+    option: str,
+    label: str,
+    named_only: Collection[int] = (),
+) -> set[int]:
+    """Return where the columns are that any pattern stands for: a name, or a glob for most."""
+    found: set[int] = set()
+    if not patterns:
+        return found
+    places = {name: place for place, name in enumerate(names)}
+    for pattern in _split_lists(patterns, places.keys()):
+        if pattern in places:
+            found.add(places[pattern])
+            continue
+        matches = {place for place, name in enumerate(names) if fnmatchcase(name, pattern)}
+        matches.difference_update(named_only)
+        if not matches:
+            raise UsageError(f"{option}: {label} has no column '{pattern}'{_hint(pattern, names)}")
+        found |= matches
+    return found
+
+
+def _split_lists(patterns: Sequence[str], names: Collection[str]) -> list[str]:
+    """Split `a,b` at its commas, unless a column has just that name."""
+    return [
+        part
+        for pattern in patterns
+        for part in ([pattern] if pattern in names else pattern.split(","))
+    ]
+
+
+def _hint(name: str, names: Sequence[str]) -> str:
+    """Return a question with the nearest name, or nothing."""
+    near = nearest(name, names)
+    return "" if near is None else f"; did you mean '{near}'?"

@@ -1,0 +1,361 @@
+"""CSV and TSV tables: the cells of a block of text, as numbers or as texts."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from dpsel.core.arrays import BoolArray, FloatArray, IntArray
+from dpsel.core.batch import Batch, Unreadable, rows_of
+from dpsel.system.frames import pl
+from dpsel.tables.cells import TRUTH_WORDS, WORDS_FOR_MISSING, decoded, in_utf8, text_numbers
+from dpsel.tables.columns import Column, Kind, Layout, refuse_target, refuse_text
+from dpsel.tables.delimited_rows import BLOCK_BYTES, TextRows, cut_rows, rows_end
+from dpsel.tables.errors import plain_errors
+from dpsel.tables.formats import KINDS, InputFormat
+from dpsel.tables.provenance import Provenance, beside, recorded_columns, sidecar
+from dpsel.tables.sources import Source
+from dpsel.tables.table import PendingBatch, RowReader
+
+# From here on it is faster to read all cells as one long column than as so many short ones.
+_MANY_COLUMNS = 500
+# Stands for a separator where there is none; a text that holds it is read as a frame.
+_NO_SEPARATOR = b"\x01"
+# What truth words and cells with blanks at the end can end with, a line end included.
+_LAST_SIGNS = b"eE \r"
+
+_Found = tuple[IntArray, IntArray, pl.Series]
+
+
+class Cells(Protocol):
+    """Cells by their column's position."""
+
+    def numbers(self, positions: Sequence[int]) -> FloatArray:
+        """Return columns as numbers, NaN for what is none."""
+        ...
+
+    def texts(self, positions: Sequence[int]) -> list[Any]:
+        """Return columns as Arrow texts, null where a cell is empty."""
+        ...
+
+
+def cells_of(text: bytes, separator: str, columns: int) -> Cells:
+    """Return the cells of whole rows; of wide, complete ones without quotes the fast way."""
+    if columns >= _MANY_COLUMNS and b'"' not in text and _NO_SEPARATOR not in text:
+        codes = np.frombuffer(text, dtype=np.uint8)
+        ends = np.flatnonzero((codes == ord(separator)) | (codes == ord("\n")))
+        last_of_row: BoolArray = np.arange(1, len(ends) + 1) % columns == 0
+        if len(ends) % columns == 0 and np.array_equal(codes[ends] == ord("\n"), last_of_row):
+            return _WideCells(text, separator.encode(), ends.reshape(-1, columns))
+    return _FrameCells(text, separator, columns)
+
+
+class _FrameCells:
+    """Any rows, read as a frame: short ones are filled up, long ones cut."""
+
+    def __init__(self, text: bytes, separator: str, columns: int) -> None:
+        self._text = text
+        self._separator = separator
+        self._names = list(map(str, range(columns)))
+
+    def numbers(self, positions: Sequence[int]) -> FloatArray:
+        frame = self._read(positions, pl.Float64)
+        matrix = np.asarray(frame.to_numpy(), dtype=np.float64, order="F")
+        if not any(frame.null_count().row(0)) or not _needs_second_look(
+            self._text, self._separator
+        ):
+            return matrix
+        return _second_look(matrix, *self._missing(np.isnan(matrix), positions))
+
+    def texts(self, positions: Sequence[int]) -> list[Any]:
+        frame = self._read(positions, pl.String)
+        return [frame[str(position)].to_arrow() for position in positions]
+
+    def _missing(self, missing: BoolArray, positions: Sequence[int]) -> _Found:
+        """Return rows, places and texts of the missing cells."""
+        rows, places = np.nonzero(missing)
+        used, column = np.unique(places, return_inverse=True)
+        frame = self._read([positions[place] for place in used.tolist()], pl.String)
+        # As one column: there may be very many, and each has to be gone through.
+        texts = pl.concat(frame.get_columns(), rechunk=True)
+        return rows, places, texts.gather(column * frame.height + rows)
+
+    def _read(self, positions: Sequence[int], kind: Any) -> pl.DataFrame:
+        """Read some columns as one type; a cell that does not fit is null."""
+        wanted = list(map(str, positions))
+        text = self._text if kind == pl.Float64 else in_utf8(self._text)
+        # A header of our own fixes the number of columns, whatever the first row looks like.
+        frame = pl.read_csv(
+            self._separator.join(self._names).encode() + b"\n" + text,
+            # To choose among columns takes time, even if all are chosen.
+            columns=None if len(wanted) == len(self._names) else wanted,
+            schema=dict.fromkeys(self._names, kind),
+            separator=self._separator,
+            ignore_errors=True,
+            truncate_ragged_lines=True,
+            raise_if_empty=False,
+            glob=False,
+        )
+        return frame if frame.columns == wanted else frame.select(wanted)
+
+
+class _WideCells:
+    """Very wide rows, read as one long column of cells."""
+
+    def __init__(self, text: bytes, separator: bytes, ends: IntArray) -> None:
+        self._text = text
+        self._separator = separator
+        self._ends = ends
+
+    def numbers(self, positions: Sequence[int]) -> FloatArray:
+        column = pl.read_csv(
+            b"0\n" + self._text.replace(self._separator, b"\n"),
+            schema={"0": pl.Float64},
+            separator=_NO_SEPARATOR.decode(),
+            ignore_errors=True,
+            truncate_ragged_lines=True,
+            glob=False,
+        )
+        matrix = column.to_series().to_numpy().reshape(self._ends.shape)[:, _as_slice(positions)]
+        if not column.to_series().null_count() or not _needs_second_look(
+            self._text, self._separator.decode()
+        ):
+            return matrix
+        return _second_look(matrix, *self._missing(np.isnan(matrix), positions))
+
+    def texts(self, positions: Sequence[int]) -> list[Any]:
+        return [self._texts(position) for position in positions]
+
+    def _texts(self, position: int) -> Any:
+        """Cut one column out of the text."""
+        import pyarrow as pa
+
+        rows = np.arange(self._ends.shape[0])
+        return pa.array([cell or None for cell in self._cut(rows, position)], pa.large_string())
+
+    def _missing(self, missing: BoolArray, positions: Sequence[int]) -> _Found:
+        """Return rows, places and texts of those missing cells whose last sign is in question."""
+        rows, places = np.nonzero(missing)
+        ends = self._ends[rows, np.asarray(positions)[places]]
+        last = np.frombuffer(self._text, dtype=np.uint8)[ends - 1]
+        asked = np.isin(last, np.frombuffer(_LAST_SIGNS, dtype=np.uint8))
+        rows, places = rows[asked], places[asked]
+        texts = self._cut(rows, np.asarray(positions)[places])
+        return rows, places, pl.Series(texts, dtype=pl.String)
+
+    def _cut(self, rows: IntArray, columns: IntArray | int) -> list[str]:
+        """Cut cells out of the text."""
+        flat = self._ends.ravel()
+        at = rows * self._ends.shape[1] + columns
+        starts = np.where(at > 0, flat[at - 1] + 1, 0).tolist()
+        return [
+            decoded(self._text[start:end].removesuffix(b"\r"))
+            for start, end in zip(starts, flat[at].tolist(), strict=True)
+        ]
+
+
+def _needs_second_look(text: bytes, separator: str) -> bool:
+    """Return whether a text may hold cells that the fast reader wrongly calls null.
+
+    Which cells these are is a matter of each cell alone; whether the block has any is only asked
+    to save the time.
+    """
+    return _has_blank_end(text, separator) or _has_truth_word(text)
+
+
+def _second_look(
+    matrix: FloatArray, rows: IntArray, places: IntArray, texts: pl.Series
+) -> FloatArray:
+    """Fill in cells that the fast reader calls null: truth words, and blanks at the end."""
+    from dpsel.tables.cells import text_numbers
+
+    words = texts.str.strip_chars(" ").is_in(list(TRUTH_WORDS))
+    fit = (texts.str.ends_with(" ") | words).fill_null(False)
+    found = fit.to_numpy()
+    matrix = matrix if matrix.flags.writeable else matrix.copy()
+    matrix[rows[found], places[found]] = text_numbers(texts.filter(fit).to_arrow())
+    return matrix
+
+
+def _has_blank_end(text: bytes, separator: str) -> bool:
+    """Return whether a cell may end with a blank."""
+    ends = (f" {separator}".encode(), b" \n", b" \r", b' "')
+    return b" " in text and any(end in text for end in ends)
+
+
+def _has_truth_word(text: bytes) -> bool:
+    """Return whether a word for true or false may occur; few tables of numbers have the letters."""
+    if not any(letter in text for letter in (b"t", b"T", b"f", b"F")):
+        return False
+    return any(word.encode() in text for word in TRUTH_WORDS)
+
+
+def _as_slice(positions: Sequence[int]) -> slice | list[int]:
+    """Return ascending neighbors as a slice, which copies nothing."""
+    steps = range(positions[0], positions[0] + len(positions))
+    return slice(steps.start, steps.stop) if list(positions) == list(steps) else list(positions)
+
+
+_KIND = KINDS[InputFormat.CSV]
+_ROWS_LOOKED_AT = 100
+# Of a block: how many rows, cells and columns are looked at as texts, for the data's holder.
+_FIRST_ROWS, _FIRST_CELLS, _FIRST_COLUMNS = 1 << 7, 1 << 17, 1 << 8
+
+
+class DelimitedTable:
+    """One file, or stdin."""
+
+    sources: tuple[Source, ...] = ()
+
+    def __init__(self, source: Source, separator: str, block_bytes: int = BLOCK_BYTES) -> None:
+        """Open it and read the column names."""
+        self.label = source.label
+        self._separator = separator
+        with plain_errors(self.label, _KIND), ExitStack() as opened:
+            self._stream = source.open_stream()
+            opened.callback(self._stream.close)
+            recorded = source.path is not None and sidecar(source.path).exists()
+            self._text = TextRows(self._stream, separator, self.label, block_bytes, digest=recorded)
+            opened.pop_all()
+        columns = tuple(Column(name, Kind.UNKNOWN) for name in self._text.header)
+        self._claimed = beside(source.path, self._text.header)
+        # Whether the record is about this very content is not known yet, and does not matter here:
+        # it can only take columns away.
+        self.columns = recorded_columns(columns, self._claimed and self._claimed[0])
+
+    @property
+    def provenance(self) -> Provenance | None:
+        """Return what stands beside the file, if it is about this very content.
+
+        That is known once all of it was read; before, only what takes a guarantee away counts.
+        """
+        if self._claimed is None:
+            return None
+        claimed, digest = self._claimed
+        return claimed if claimed.data_dependent or self._text.digest() == digest else None
+
+    def read_through(self) -> None:
+        """Read everything, to know whether what stands beside the file is about it."""
+        with plain_errors(self.label, _KIND):
+            for _ in self._text.blocks():
+                pass
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+
+    def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
+        """Yield all pieces, in order."""
+        with plain_errors(self.label, _KIND):
+            for number, block in enumerate(self._blocks()):
+                if number == 0:
+                    first = block[: rows_end(block, _ROWS_LOOKED_AT)]
+                    self._refuse_words(first, layout)
+
+                def read(block: bytes = block) -> Batch:
+                    with plain_errors(self.label, _KIND):
+                        found = _block(self._cells(block), layout, rows)
+                        return replace(found, unreadable=self._unreadable(block, layout, found))
+
+                done = self._text.share_read
+                if rows.ordered:
+                    found = read()
+                    yield PendingBatch(lambda found=found: found, done)  # type: ignore[misc]
+                else:
+                    yield PendingBatch(read, done)
+
+    def persons(self, position: int) -> Iterator[Any]:
+        """Yield one column of all rows, in order."""
+        with plain_errors(self.label, _KIND):
+            for block in self._blocks():
+                yield self._cells(block).texts([position])[0]
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Yield blocks of whole rows."""
+        for block in self._text.blocks():
+            yield from cut_rows(block, len(self.columns))
+
+    def _cells(self, text: bytes) -> Cells:
+        """Return the cells of whole rows."""
+        return cells_of(text, self._separator, len(self.columns))
+
+    def _unreadable(self, text: bytes, layout: Layout, found: Batch) -> Unreadable:
+        """Look at the first texts of columns that have a cell without a number there.
+
+        So few that it takes no time beside the reading, whatever the cells hold.
+        """
+        missing = np.isnan(np.asarray(rows_of(found.X, slice(_FIRST_ROWS)))).any(axis=0)
+        no_target = not layout.labels and bool(np.isnan(found.y[:_FIRST_ROWS]).any())
+        doubtful = np.flatnonzero([*missing, no_target])
+        rows = max(1, min(_FIRST_ROWS, _FIRST_CELLS // len(self.columns)))
+        counts = Unreadable(*np.zeros((2, len(missing) + 1), dtype=np.int64))
+        counts.rows[:] = min(rows, len(found.y))
+        counts.rows[doubtful] = 0
+        # Some columns out of very many, all over the table.
+        doubtful = doubtful[:: -(-len(doubtful) // _FIRST_COLUMNS) or 1]
+        if len(doubtful):
+            places = [*layout.features, layout.target]
+            texts = self._cells(text[: rows_end(text, rows)]).texts([places[p] for p in doubtful])
+            counts.rows[doubtful] = len(texts[0])
+            counts.cells[doubtful] = _unreadable_texts(texts)
+        return counts
+
+    def _refuse_words(self, text: bytes, layout: Layout) -> None:
+        """Refuse columns that hold words in the first rows, unless the user says what is numbers.
+
+        Privacy:
+            Guarantee: none; rows decide whether this is an error, and one more or less can. It
+                is for the data's holder, and nothing is released.
+            Tested by: tests/tables/test_delimited.py
+        """
+        if layout.typed:
+            return
+        features = layout.all_features or layout.features
+        wordy = _wordy(self._cells(text), features if layout.labels else (*features, layout.target))
+        if layout.target in wordy:
+            target = Column(self.columns[layout.target].name, Kind.TEXT)
+            refuse_target(target, self.label, labels=False)
+        if wordy:
+            refuse_text([self.columns[position].name for position in wordy], self.label)
+
+
+def _block(cells: Cells, layout: Layout, rows: RowReader) -> Batch:
+    """Return the features and the target of all rows of a block."""
+    if layout.labels:
+        X = cells.numbers(layout.features)
+        y: Any = cells.texts([layout.target])[0]
+    else:
+        # At once: wide rows are parsed as a whole, whatever is asked for.
+        numbers = cells.numbers((*layout.features, layout.target))
+        X, y = numbers[:, :-1], numbers[:, -1]
+    person = None if layout.person is None else cells.texts([layout.person])[0]
+    return rows.rows(y, person).block(0, X)
+
+
+def _wordy(cells: Cells, positions: Sequence[int]) -> list[int]:
+    """Return the columns with words in two rows or more, and a number in none."""
+    if not positions:
+        return []
+    no_number = np.asarray(np.isnan(cells.numbers(positions)).all(axis=0))
+    empty = [positions[place] for place in np.flatnonzero(no_number).tolist()]
+    texts = cells.texts(empty) if empty else []
+    return [
+        position for position, column in zip(empty, texts, strict=True) if _count_words(column) >= 2
+    ]
+
+
+def _unreadable_texts(columns: Sequence[Any]) -> IntArray:
+    """Return how many cells of each column are no number, nor stand for a missing value."""
+    texts = pl.concat([pl.Series(pl.from_arrow(column), dtype=pl.String) for column in columns])
+    no_number = np.isnan(text_numbers(texts.to_arrow()))
+    known = texts.str.strip_chars().str.to_lowercase().is_in(list(WORDS_FOR_MISSING))
+    words: BoolArray = no_number & ~known.fill_null(True).to_numpy()
+    return np.asarray(words.reshape(len(columns), -1).sum(axis=1))
+
+
+def _count_words(column: Any) -> int:
+    """Return how many cells hold a word that does not stand for a missing value."""
+    series = pl.Series(pl.from_arrow(column), dtype=pl.String).drop_nulls().str.strip_chars()
+    return int((~series.str.to_lowercase().is_in(list(WORDS_FOR_MISSING))).sum())

@@ -1,0 +1,304 @@
+"""Whole rows of a delimited text, a block of bytes at a time.
+
+Quotes follow RFC 4180: a cell may be put in quotes, and then hold separators, line breaks and
+doubled quotes. A text with any other quote does not say where its rows end, and is refused.
+
+A row that is longer than any table's is read as one without anything in it: it is never held, and
+no row can fail a run by its length. How long that is depends on the first line alone, which is
+public, and so whether a row is too long on nothing but that row.
+"""
+
+import csv
+import hashlib
+import re
+from collections.abc import Iterator
+from enum import Enum
+
+import numpy as np
+
+from dpsel.core.arrays import IntArray
+from dpsel.errors import InputError
+from dpsel.tables.sources import ByteStream
+
+BLOCK_BYTES = 1 << 24
+_LONGEST_HEADER = 1 << 28
+# A number has some 25 signs, and so many names are not much shorter.
+_TIMES_THE_HEADER = 16
+# As many as a block of whole rows can have at the most, if every cell has its separator.
+_CELLS_AT_ONCE = BLOCK_BYTES
+_BOM = b"\xef\xbb\xbf"
+
+
+class TextRows:
+    """Splits a stream into its header and blocks of whole rows."""
+
+    def __init__(
+        self, stream: ByteStream, separator: str, label: str, block_bytes: int, *, digest: bool
+    ) -> None:
+        """Read the header; `digest` says whether one of all bytes will be asked for."""
+        self._stream = stream
+        self._label = label
+        self._block_bytes = block_bytes
+        self._separator = separator
+        self._quoted_cell = _quoted_cell(separator)
+        self._rest = b""
+        self._ahead = b""
+        self._hash = hashlib.sha256() if digest else None
+        self._ended = False
+        self.has_long_rows = False
+        """Whether a row was longer than any table's, so far."""
+        self.header = self._read_header(separator)
+        # From here on `_rest` is always the beginning of one row, and no whole one is in it.
+        self._ahead, self._rest = self._rest, b""
+
+    @property
+    def share_read(self) -> float:
+        """Return the share of the stream that has been read."""
+        return self._stream.share_read
+
+    def digest(self) -> str | None:
+        """Return a digest of all bytes, None before the last one was read, or if not wanted."""
+        return self._hash.hexdigest() if self._hash is not None and self._ended else None
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield blocks of whole rows, each row ended by a line feed."""
+        while more := self._next_bytes():
+            if b'"' in self._rest or b'"' in more:
+                self._keep(more)
+                cut = _last_row_end(self._rest)
+                block, self._rest = self._checked(self._rest[:cut]), self._rest[cut:]
+            elif cut := more.rfind(b"\n") + 1:
+                # Most texts have no quotes: every byte is copied once.
+                block = b"".join([self._rest, memoryview(more)[:cut]])
+                self._rest = more[cut:]
+            else:
+                self._keep(more)
+                block = b""
+            if block:
+                yield self._without_long_row(block)
+            if len(self._rest) > self._longest:
+                self._pass_over_row()
+                yield b"\n"
+        if self._rest:
+            yield self._without_long_row(self._checked(self._rest + b"\n"))
+
+    def _read_header(self, separator: str) -> list[str]:
+        """Take the first row off the stream; lines with nothing in them are passed over."""
+        line = self._first_row().removeprefix(_BOM)
+        while line and not line.strip():
+            # Very many at once: taking them off one by one would copy the rest each time.
+            blank = len(self._rest) - len(self._rest.lstrip())
+            self._rest = self._rest[self._rest.rfind(b"\n", 0, blank) + 1 :]
+            line = self._first_row()
+        if not line:
+            raise InputError(f"{self._label}: is empty; a first line with column names is needed")
+        self._longest = max(BLOCK_BYTES, _TIMES_THE_HEADER * len(line))
+        try:
+            text = self._checked(line).decode("utf-8")
+        except UnicodeDecodeError:
+            raise InputError(f"{self._label}: its first line is not text in UTF-8") from None
+        if "\0" in text:
+            raise InputError(f"{self._label}: its first line is not text in UTF-8")
+        # A name of any length: the module's own limit is 128 KiB.
+        csv.field_size_limit(_LONGEST_HEADER)
+        try:
+            return next(csv.reader([text.rstrip("\r\n")], delimiter=separator))
+        except csv.Error:
+            raise InputError(
+                f"{self._label}: its first line cannot be split into names; end lines with \\n"
+            ) from None
+
+    def _first_row(self) -> bytes:
+        """Take one row off the stream, empty at its end."""
+        end = rows_end(self._rest, 1)
+        while not end and self._read_more():
+            end = rows_end(self._rest, 1)
+            if not end and len(self._rest) > _LONGEST_HEADER:
+                raise InputError(f"{self._label}: its first line is longer than 256 MiB")
+        end = end or len(self._rest)
+        line, self._rest = self._rest[:end], self._rest[end:]
+        return line
+
+    def _read_more(self) -> bool:
+        """Read on; False at the end of the stream."""
+        more = self._next_bytes()
+        self._keep(more)
+        return bool(more)
+
+    def _next_bytes(self) -> bytes:
+        """Take the next bytes off the stream, none at its end."""
+        if self._ahead:
+            ahead, self._ahead = self._ahead, b""
+            return ahead
+        more = self._stream.read(self._block_bytes)
+        if self._hash is not None:
+            self._hash.update(more)
+        self._ended = not more
+        return more
+
+    def _keep(self, more: bytes) -> None:
+        """Put bytes behind those that are part of a row."""
+        self._rest += more
+
+    def _without_long_row(self, block: bytes) -> bytes:
+        """Return whole rows, nothing in the first one if it is too long; no other can be."""
+        end = rows_end(block, 1) if len(block) > self._longest else 0
+        if end <= self._longest:
+            return block
+        self.has_long_rows = True
+        return b"\n" + block[end:]
+
+    def _pass_over_row(self) -> None:
+        """Read on to the end of a row, holding a block of it at a time."""
+        self.has_long_rows = True
+        row = _LongRow(self._separator)
+        more, self._rest = self._rest, b""
+        while more:
+            end = row.end_in(more)
+            if row.place is _Place.STRAY:
+                raise self._stray_quote()
+            if end:
+                self._ahead = more[end:]
+                return
+            more = self._next_bytes()
+        if row.place is _Place.QUOTED:
+            raise self._stray_quote()
+
+    def _checked(self, text: bytes) -> bytes:
+        """Refuse a quote that neither opens nor closes a cell, nor is doubled in one."""
+        if b'"' in text and b'"' in self._quoted_cell.sub(b"", text):
+            raise self._stray_quote()
+        return text
+
+    def _stray_quote(self) -> InputError:
+        """Return the error for a quote that does not say where a row ends."""
+        return InputError(
+            f"{self._label}: a quote is not closed, or not doubled inside a cell, so it is not "
+            'certain where rows end; write such cells as "5"" pipe"'
+        )
+
+
+class _Place(Enum):
+    """Where in a cell a byte is."""
+
+    START = "at the start"
+    PLAIN = "in a cell without quotes"
+    QUOTED = "in quotes"
+    CLOSED = "behind a quote that closes a cell, unless it is the first of two"
+    STRAY = "behind a quote that should not be there"
+
+
+class _LongRow:
+    """Finds the end of a row that is not held: block by block, it knows only where it is."""
+
+    def __init__(self, separator: str) -> None:
+        """Begin at the start of a row."""
+        self.place = _Place.START
+        sign = re.escape(separator.encode())
+        # All of them possessive: each byte is gone through once, and none is gone back to.
+        inside = rb'[^"]*+(?:""[^"]*+)*+'
+        plain = rb'[^"\n%b]*+' % sign
+        cell = rb'(?:"%b"(?:\r%b)?+|%b)' % (inside, plain, plain)
+        self._whole_cells = re.compile(rb"(?:%b%b)*+" % (cell, sign))
+        self._inside, self._plain = re.compile(inside), re.compile(plain)
+
+    def end_in(self, text: bytes) -> int:
+        """Return where the row ends in its next block, 0 if it does not."""
+        at = 0
+        while at < len(text) and self.place is not _Place.STRAY:
+            if self.place is _Place.START:
+                at = _past(self._whole_cells, text, at)
+                if at < len(text):
+                    quoted = text[at] == ord('"')
+                    self.place = _Place.QUOTED if quoted else _Place.PLAIN
+                    at += quoted
+            elif self.place is _Place.QUOTED:
+                at = _past(self._inside, text, at)
+                if at < len(text):
+                    at, self.place = at + 1, _Place.CLOSED
+            elif self.place is _Place.CLOSED and text[at : at + 1] in (b'"', b"\r"):
+                self.place = _Place.QUOTED if text[at : at + 1] == b'"' else _Place.PLAIN
+                at += 1
+            else:
+                behind = _past(self._plain, text, at)
+                next_sign = text[behind : behind + 1]
+                if next_sign == b'"' or (self.place is _Place.CLOSED and behind > at):
+                    self.place = _Place.STRAY
+                elif next_sign:
+                    self.place = _Place.START
+                    if next_sign == b"\n":
+                        return behind + 1
+                at = behind + 1
+        return 0
+
+
+def _past(pattern: re.Pattern[bytes], text: bytes, at: int) -> int:
+    """Return where a pattern that matches anything ends."""
+    found = pattern.match(text, at)
+    assert found is not None
+    return found.end()
+
+
+def _quoted_cell(separator: str) -> re.Pattern[bytes]:
+    """Return what matches a cell in quotes, between separators and line ends."""
+    sign = re.escape(separator.encode())
+    # The quote comes before what must stand before it: that is what is searched for, fast.
+    return re.compile(rb'"(?<![^\n%b]")[^"]*+(?:""[^"]*+)*+"(?![^\r\n%b])' % (sign, sign))
+
+
+def rows_end(text: bytes, count: int) -> int:
+    """Return the length of the first `count` rows with their line feeds, or of all whole ones.
+
+    A line feed inside quotes ends no row. The text is gone through once, however many quotes and
+    line feeds it has.
+    """
+    end = at = 0
+    feed = text.find(b"\n")
+    while count and feed >= 0:
+        opened = text.find(b'"', at, feed)
+        if opened < 0:
+            end = at = feed + 1
+            count -= 1
+        else:
+            at = text.find(b'"', opened + 1) + 1
+            if not at:
+                break
+        if feed < at:
+            feed = text.find(b"\n", at)
+    return end
+
+
+def _last_row_end(text: bytes) -> int:
+    """Return the length of all whole rows, 0 if there is none yet."""
+    last = text.rfind(b"\n")
+    inside = text.count(b'"', 0, max(0, last)) % 2
+    while last >= 0 and inside:
+        # The quote before it is open: go back to the line before that quote.
+        quote = text.rfind(b'"', 0, last)
+        last = text.rfind(b"\n", 0, quote)
+        inside = text.count(b'"', max(0, last), quote) % 2
+    return last + 1
+
+
+def row_ends(text: bytes) -> IntArray:
+    """Return where the rows of a text end; a line feed inside quotes ends none."""
+    codes = np.frombuffer(text, dtype=np.uint8)
+    outside = np.cumsum(codes == ord('"'), dtype=np.uint8) % 2 == 0
+    ends: IntArray = np.flatnonzero((codes == ord("\n")) & outside) + 1
+    return ends
+
+
+def cut_rows(text: bytes, columns: int) -> Iterator[bytes]:
+    """Yield whole rows, few enough that a number for every cell fits well in memory.
+
+    Rows without anything in them are short, and have as many cells as any.
+    """
+    most = max(1, _CELLS_AT_ONCE // columns)
+    if np.count_nonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")) <= most:
+        yield text
+        return
+    start = 0
+    for end in (*row_ends(text)[most - 1 :: most].tolist(), len(text)):
+        if end > start:
+            yield text[start:end]
+        start = end

@@ -1,0 +1,77 @@
+"""The formats of tables and records, and how a table's is found out."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import PurePath
+
+from dpsel.errors import InputError
+
+
+class InputFormat(StrEnum):
+    """The formats of tables that can be read."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+    TSV = "tsv"
+    ARROW = "arrow"
+
+
+class Orientation(StrEnum):
+    """Where the features of a table are."""
+
+    COLUMNS = "columns"
+    ROWS = "rows"
+
+
+class Compression(StrEnum):
+    """How a delimited file may be compressed; the names are pyarrow's."""
+
+    GZIP = "gzip"
+    ZSTD = "zstd"
+
+
+KINDS = {
+    InputFormat.PARQUET: "a Parquet table",
+    InputFormat.CSV: "a CSV table",
+    InputFormat.TSV: "a TSV table",
+    InputFormat.ARROW: "an Arrow table",
+}
+
+_ENDINGS = {
+    ".parquet": InputFormat.PARQUET,
+    ".pq": InputFormat.PARQUET,
+    ".csv": InputFormat.CSV,
+    ".tsv": InputFormat.TSV,
+    ".tab": InputFormat.TSV,
+    ".arrow": InputFormat.ARROW,
+    ".ipc": InputFormat.ARROW,
+    ".feather": InputFormat.ARROW,
+    ".arrows": InputFormat.ARROW,
+}
+_COMPRESSED_ENDINGS = {".gz": Compression.GZIP, ".zst": Compression.ZSTD}
+_MAGIC = {b"PAR1": InputFormat.PARQUET, b"ARROW1": InputFormat.ARROW}
+_COMPRESSED_MAGIC = {b"\x1f\x8b": Compression.GZIP, b"\x28\xb5\x2f\xfd": Compression.ZSTD}
+
+
+def format_of(name: str, first_bytes: Callable[[], bytes]) -> InputFormat:
+    """Return the format that a file's name tells, or else its first bytes, read if needed."""
+    suffixes = [suffix.lower() for suffix in PurePath(name).suffixes]
+    if suffixes and suffixes[-1] in _COMPRESSED_ENDINGS:
+        suffixes.pop()
+    if suffixes and suffixes[-1] in _ENDINGS:
+        return _ENDINGS[suffixes[-1]]
+    first = first_bytes()
+    for magic, found in _MAGIC.items():
+        if first.startswith(magic):
+            return found
+    raise InputError(
+        f"{name}: cannot tell its format; say which with --input-format {'|'.join(InputFormat)}"
+    )
+
+
+def compression_of(first_bytes: bytes) -> Compression | None:
+    """Return how a delimited file is compressed, by its first bytes."""
+    for magic, found in _COMPRESSED_MAGIC.items():
+        if first_bytes.startswith(magic):
+            return found
+    return None

@@ -1,0 +1,130 @@
+"""A file with further columns, each of which has one value in all rows: that of its folder."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dpsel.core.arrays import BoolArray, FloatArray
+from dpsel.core.batch import Batch
+from dpsel.errors import InputError
+from dpsel.tables.cells import text_numbers
+from dpsel.tables.columns import Column, Kind, Layout
+from dpsel.tables.provenance import Provenance
+from dpsel.tables.sources import Keys, Source
+from dpsel.tables.table import PendingBatch, RowReader, Table
+
+
+class KeyedTable:
+    """One file, and the columns that its folders name; they come after its own.
+
+    A column that the file has itself is the file's: there its type is known.
+    """
+
+    sources: tuple[Source, ...] = ()
+
+    def __init__(self, table: Table, keys: Keys) -> None:
+        """Add `keys` to the columns of a file."""
+        own = {column.name for column in table.columns}
+        self._table = table
+        self._keys = tuple((name, value) for name, value in keys if name not in own)
+        self.label = table.label
+        self.columns = (*table.columns, *(Column(name, Kind.FOLDER) for name, _ in self._keys))
+
+    @property
+    def provenance(self) -> Provenance | None:
+        """Return how the file was made; if without any private input, it has no other columns."""
+        found = self._table.provenance
+        return found if found is None or found.data_dependent or not self._keys else None
+
+    def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
+        """Yield all pieces, in order."""
+        count = len(self._table.columns)
+        own = tuple(place for place in layout.features if place < count)
+        added = [self._number(place) for place in layout.features if place >= count]
+        inner = replace(layout, features=own, names=layout.names[: len(own)])
+        inner = replace(inner, target=self._inside(layout.target, own))
+        if layout.person is not None:
+            inner = replace(inner, person=self._inside(layout.person, own))
+        for piece in self._table.pending_batches(inner, self._rows(layout, rows)):
+
+            def read(piece: PendingBatch = piece) -> Batch:
+                block = piece.read()
+                # The last features of some rows: those of the folders come next.
+                if added and block.first_feature + block.X.shape[1] == len(own):
+                    more = np.tile(np.array(added), (len(block.y), 1))
+                    return replace(block, X=np.asfortranarray(np.hstack([block.X, more])))
+                return block
+
+            yield replace(piece, read=read)
+
+    def persons(self, position: int) -> Iterator[Any]:
+        """Yield one column of all rows, in order."""
+        for column in self._table.persons(self._inside(position, ())):
+            yield column if position < len(self._table.columns) else self._texts(position, column)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._table.close()
+
+    def _inside(self, place: int, features: tuple[int, ...]) -> int:
+        """Return a column of the file, or for a folder's any that has as many rows."""
+        if place < len(self._table.columns):
+            return place
+        if not self._table.columns:
+            raise InputError(f"{self.label}: has no column of its own")
+        return features[0] if features else 0
+
+    def _rows(self, layout: Layout, rows: RowReader) -> RowReader:
+        """Return what makes rows if target or person come from the folders."""
+        count = len(self._table.columns)
+        target, person = layout.target, layout.person
+
+        def values(column: Any) -> Any:
+            if target < count:
+                return column
+            if layout.labels:
+                return self._texts(target, column)
+            return pa.array(np.full(len(column), self._number(target)))
+
+        def persons(column: Any) -> Any:
+            if column is None or person is None or person < count:
+                return column
+            return self._texts(person, column)
+
+        return _Replaced(rows, values, persons)
+
+    def _value(self, place: int) -> str | None:
+        """Return the value of a folder's column."""
+        return self._keys[place - len(self._table.columns)][1]
+
+    def _number(self, place: int) -> float:
+        """Return the value as a number, NaN if it is none."""
+        return float(text_numbers(pa.array([self._value(place)], pa.string()))[0])
+
+    def _texts(self, place: int, column: Any) -> Any:
+        """Return the value as a text, once for every row of another column."""
+        values = pa.array([self._value(place)], pa.large_string())
+        return pa.DictionaryArray.from_arrays(np.zeros(len(column), dtype=np.int32), values)
+
+
+class _Replaced(RowReader):
+    """Makes rows of other columns than those that it is given."""
+
+    def __init__(self, rows: RowReader, target: Any, person: Any) -> None:
+        super().__init__(rows.coding)
+        self._rows = rows
+        self._target = target
+        self._person = person
+
+    @property
+    def ordered(self) -> bool:
+        return self._rows.ordered
+
+    def target(self, column: Any) -> FloatArray:
+        return self._rows.target(self._target(column))
+
+    def mask(self, person: Any | None) -> BoolArray | None:
+        return self._rows.mask(self._person(person))

@@ -1,0 +1,303 @@
+"""What the cells of a target and of a person column count as, whatever their type and bytes."""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.bounds import UNIT_INTERVAL, Interval
+from dpsel.errors import InputError, UsageError
+from dpsel.system.frames import pl
+from dpsel.tables.cells import (
+    TRUTH_WORDS,
+    WORDS_FOR_MISSING,
+    decoded,
+    exact_number,
+    is_text,
+    kind_of,
+)
+from dpsel.tables.columns import Kind
+
+# In nanoseconds. A date64 has no unit: it counts milliseconds.
+_UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_DAY = 86_400 * 10**9
+_LONGEST_WORD = max(map(len, (*WORDS_FOR_MISSING, *TRUTH_WORDS)))
+
+
+def distinct_texts(column: Any) -> tuple[list[str], IntArray]:
+    """Return the distinct values of an Arrow column, and for every row the place of its own.
+
+    That is -1 for a missing one. Not every value need occur in a row.
+    """
+    places: dict[str, int] = {}
+    codes = [np.empty(0, dtype=np.int64)]
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        chunk = _stored(chunk)
+        encoded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
+        texts = _texts_of(encoded.dictionary)
+        found = [-1 if text is None else places.setdefault(text, len(places)) for text in texts]
+        indices = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy()
+        # In a damaged file an index may lead anywhere: such a value is missing.
+        indices = np.where((indices >= 0) & (indices < len(found)), indices, -1)
+        codes.append(np.array([*found, -1], dtype=np.int64)[indices])
+    return list(places), np.concatenate(codes)
+
+
+def distinct_persons(column: Any) -> tuple[list[str], IntArray]:
+    """Return the distinct persons of an Arrow column, and for every row the place of its own.
+
+    That is -1 for a row that has none: its cell is missing, NaN, empty or blank, or a word for a
+    missing value. Equal numbers are one person, however they are written and whatever their type.
+
+    Privacy:
+        Neighbors: all rows of one person; which person a row has depends on its cell alone.
+        Guarantee: none; persons are private.
+        Tested by: tests/hardening/test_persons.py
+    """
+    texts, codes = distinct_texts(column)
+    kind = _plain(column.type)
+    if pa.types.is_integer(kind):
+        return texts, codes
+    of_bytes = kind_of(kind) is Kind.BINARY
+    known: dict[str, int] = {}
+    places = []
+    for text in texts:
+        person = _person_of_bytes(text) if of_bytes else _person(text)
+        places.append(-1 if person is None else known.setdefault(person, len(known)))
+    return list(known), np.array([*places, -1], dtype=np.int64)[codes]
+
+
+def _person(text: str) -> str | None:
+    """Return the one way to write a person, None for nobody."""
+    person = text.strip()
+    number = exact_number(person)
+    if number is not None or len(person) > _LONGEST_WORD:
+        return number or person
+    if person.lower() in WORDS_FOR_MISSING:
+        return None
+    return str(int(TRUTH_WORDS[person])) if person in TRUTH_WORDS else person
+
+
+def _person_of_bytes(text: str) -> str | None:
+    """Return a person who is bytes, given as their digits: no number is meant by these."""
+    return text if bytes.fromhex(text).strip() else None
+
+
+def person_type(columns: Iterable[Any], kind: Kind) -> pa.DataType:
+    """Return the type in which persons of one kind can be passed on, whatever file they are in.
+
+    That is the type of the columns if all have the same. Equal numbers and times are equal texts.
+    """
+    if kind is Kind.BINARY:
+        return pa.large_binary()
+    if kind not in (Kind.NUMBER, Kind.TIME):
+        return pa.large_string()
+    found = {_plain(column.type) for column in columns} - {pa.null()}
+    one = found.pop() if len(found) == 1 else pa.large_string()
+    return pa.large_string() if pa.types.is_interval(one) else one
+
+
+class PersonColumn:
+    """The persons of a table in the order of its rows, given out some rows at a time."""
+
+    def __init__(self, columns: Iterator[Any], kind: pa.DataType) -> None:
+        """Give out `columns`, one after the other, as one type."""
+        self._columns = columns
+        self._kind = kind
+        self._next = pa.nulls(0, kind)
+
+    def next(self, rows: int) -> Any:
+        """Return the persons of the next rows, as they are."""
+        found = [pa.nulls(0, self._kind)]
+        while rows:
+            if not len(self._next):
+                self._next = self._typed(next(self._columns, None))
+            found.append(self._next.slice(0, rows))
+            self._next = self._next.slice(len(found[-1]))
+            rows -= len(found[-1])
+        return pa.concat_arrays(found)
+
+    def _typed(self, column: Any) -> Any:
+        """Return an Arrow column as an array of the type."""
+        if column is None:
+            raise InputError("the table has changed since its persons were counted")
+        if pa.types.is_large_string(self._kind):
+            return as_texts(column)
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        plain = [chunk.cast(_plain(chunk.type)).cast(self._kind) for chunk in map(_stored, chunks)]
+        return pa.concat_arrays([pa.nulls(0, self._kind), *plain])
+
+
+def persons_in_text(column: Any) -> Any:
+    """Return persons as an array of texts that tell them apart as well as the column does."""
+    if kind_of(column.type) is not Kind.BINARY:
+        return as_texts(column)
+    texts = as_texts(column).to_pylist()
+    persons = [None if text is None else _person_of_bytes(text) for text in texts]
+    # Digits alone would be read as numbers.
+    found = [None if person is None else f"0x{person}" for person in persons]
+    return pa.array(found, pa.large_string())
+
+
+def _stored(chunk: Any) -> Any:
+    """Return what an array of any type is stored as."""
+    return chunk.storage if isinstance(chunk, pa.ExtensionArray) else chunk
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values as they are stored, without categories."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain(kind.storage_type)
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def as_texts(column: Any) -> Any:
+    """Return an Arrow column as an array of texts."""
+    texts, codes = distinct_texts(column)
+    indices = pa.array(codes, mask=codes < 0)
+    return pa.array(texts, pa.large_string()).take(indices)
+
+
+def _texts_of(values: Any) -> list[str | None]:
+    """Return plain values as texts."""
+    kind = values.type
+    if is_text(kind):
+        return _decoded_texts(values)
+    if pa.types.is_temporal(kind) and kind.bit_width <= 64:
+        return _time_texts(values)
+    if pa.types.is_floating(kind):
+        return _float_texts(values)
+    if pa.types.is_boolean(kind):
+        return [None if value is None else str(value).lower() for value in values.to_pylist()]
+    found = values.to_pylist()
+    return [
+        None if value is None else value.hex() if isinstance(value, bytes) else str(value)
+        for value in found
+    ]
+
+
+def _time_texts(values: Any) -> list[str | None]:
+    """Return dates and times as numbers of nanoseconds, whatever their type counts."""
+    kind = values.type
+    unit = _DAY if pa.types.is_date32(kind) else _UNITS[getattr(kind, "unit", "ms")]
+    found = values.view(pa.int32() if kind.bit_width == 32 else pa.int64()).to_pylist()
+    return [None if value is None else str(value * unit) for value in found]
+
+
+def _decoded_texts(values: Any) -> list[str | None]:
+    """Return texts, whatever their bytes are."""
+    try:
+        texts: list[str | None] = values.to_pylist()
+    except UnicodeDecodeError:
+        found = values.cast(pa.large_binary()).to_pylist()
+        return [None if cell is None else decoded(cell) for cell in found]
+    return texts
+
+
+def _float_texts(values: Any) -> list[str | None]:
+    """Return floats with the fewest digits, whole ones as whole numbers.
+
+    A person is the same in a file that has whole numbers and in one that has floats.
+    """
+    found = values.to_pylist()
+    if pa.types.is_float16(values.type):
+        values = values.cast(pa.float32())
+    texts = pl.Series(pl.from_arrow(values)).cast(pl.String).to_list()
+    return [
+        str(int(value)) if value is not None and float(value).is_integer() else text
+        for value, text in zip(found, texts, strict=True)
+    ]
+
+
+# Written so that no text, however long, can be read in more than one way: that takes for ever.
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True)
+class TargetCoding:
+    """How a target's cells become numbers.
+
+    Numbers stay as they are. With `positive` that label is 1 and any other -1; with `classes` a
+    label is its place among them. A missing label, and one that is not among them, is NaN.
+    """
+
+    positive: str | None = None
+    classes: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse labels that no table can hold."""
+        for label in (*(self.classes or ()), *([] if self.positive is None else [self.positive])):
+            try:
+                label.encode()
+            except UnicodeEncodeError:
+                raise UsageError("a label of the target is not text in UTF-8") from None
+
+    @property
+    def of_text(self) -> bool:
+        """Return whether cells are labels, not numbers."""
+        return self.positive is not None or self.classes is not None
+
+    @property
+    def two_classes(self) -> bool:
+        """Return whether a target is 1, -1 or missing, whatever the cells are."""
+        return self.positive is not None
+
+    def values(self, column: Any) -> FloatArray:
+        """Return the target of some rows, from an Arrow column, or an array of numbers."""
+        if not self.of_text:
+            if isinstance(column, np.ndarray):
+                return column
+            from dpsel.tables.cells import numbers
+
+            return numbers(column)
+        labels, codes = distinct_labels(column)
+        known, other = self._known(), math.nan if self.positive is None else -1.0
+        values = [math.nan if label is None else known.get(label, other) for label in labels]
+        return np.array([*values, math.nan])[codes]
+
+    def _known(self) -> dict[str | None, float]:
+        """Return what the labels count as that the user named."""
+        if self.positive is not None:
+            return {normal_label(self.positive): 1.0}
+        return {normal_label(label): float(code) for code, label in enumerate(self.classes or ())}
+
+
+def distinct_labels(column: Any) -> tuple[list[str | None], IntArray]:
+    """Return labels in their normal form, and for every row the place of its own, or -1."""
+    texts, codes = distinct_texts(column)
+    return list(map(normal_label, texts)), codes
+
+
+def normal_label(text: str) -> str | None:
+    """Return the one way to write a label: 1, 1.0, +1 and true are one label in every format.
+
+    Blanks around it do not count. An empty label, or NaN, is a missing one.
+    """
+    label = text.strip()
+    if not label or label.lower() in ("nan", "+nan", "-nan"):
+        return None
+    if label in TRUTH_WORDS:
+        return str(int(TRUTH_WORDS[label]))
+    if _NUMBER.fullmatch(label) and math.isfinite(number := float(label)):
+        return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
+    return label
+
+
+def sorted_labels(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return distinct labels in order: as numbers if all are numbers, else as texts."""
+    distinct = sorted(set(labels))
+    if distinct and all(_NUMBER.fullmatch(label) for label in distinct):
+        distinct = [distinct[place] for place in np.argsort([float(d) for d in distinct])]
+    return tuple(distinct)
+
+
+def label_interval(coding: TargetCoding) -> Interval:
+    """Return the public bounds of coded labels."""
+    if coding.classes is None:
+        return UNIT_INTERVAL
+    return Interval(0.0, float(max(1, len(coding.classes) - 1)))

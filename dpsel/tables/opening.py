@@ -1,0 +1,270 @@
+"""Opening tables of every kind: files, folders, globs, stdin and frames in memory."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dpsel.errors import UsageError
+from dpsel.tables.columns import Kind, Layout, same_layout
+from dpsel.tables.errors import plain_errors
+from dpsel.tables.formats import KINDS, InputFormat
+from dpsel.tables.provenance import Provenance, combined
+from dpsel.tables.sources import Source, common_format, find_sources
+from dpsel.tables.table import PendingBatch, RowReader, Table
+
+_FILES_AT_ONCE = 8
+
+
+def open_table(
+    table: Any, input_format: InputFormat | None = None, separator: str | None = None
+) -> Table:
+    """Return the table at a path, a folder, a glob or `-`, or that of a frame in memory."""
+    if not isinstance(table, str | Path):
+        return frame_table(table)
+    sources = find_sources(table)
+    return open_sources(sources, common_format(sources, input_format), separator)
+
+
+def open_sources(sources: list[Source], found: InputFormat, separator: str | None) -> Table:
+    """Return the table that files of one format make up."""
+    opener = file_opener(found, separator)
+    table: Table = opener(sources[0]) if len(sources) == 1 else _ManyTables(sources, opener)
+    table.sources = tuple(sources)
+    return table
+
+
+def file_bytes(table: Table) -> int:
+    """Return the size of all files of a table, as far as it is known."""
+    return sum(source.size() for source in table.sources)
+
+
+@contextmanager
+def unchanged(sources: Iterable[Source]) -> Iterator[None]:
+    """Refuse whatever was read of files that changed meanwhile: some of it may be old, some new.
+
+    What goes wrong in a file that changes, for instance that it seems to be damaged, is its change.
+    """
+    try:
+        yield
+    except Exception:
+        _check_unchanged(sources)
+        raise
+    _check_unchanged(sources)
+
+
+def _check_unchanged(sources: Iterable[Source]) -> None:
+    """Refuse files that have changed, the first of them by its name."""
+    with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
+        for _ in pool.map(Source.check_unchanged, sources):
+            pass
+
+
+@contextmanager
+def unchanged_table(table: Table) -> Iterator[Table]:
+    """Enter what reads a table; at the end it is closed, and refused if its files have changed."""
+    with closing(table), unchanged(table.sources):
+        yield table
+
+
+def file_opener(found: InputFormat, separator: str | None) -> Callable[[Source], Table]:
+    """Return what opens one source of a format, with the columns of its folders."""
+    opener = plain_opener(found, separator)
+
+    def opened(source: Source) -> Table:
+        table = opener(source)
+        if not source.keys:
+            return table
+        from dpsel.tables.hive import KeyedTable
+
+        return KeyedTable(table, source.keys)
+
+    return opened
+
+
+def plain_opener(found: InputFormat, separator: str | None) -> Callable[[Source], Table]:
+    """Return what opens one source of a format, with its own columns only."""
+    if found is InputFormat.PARQUET:
+        return _open_parquet
+    if found is InputFormat.ARROW:
+        return _open_arrow
+    from dpsel.tables.delimited import DelimitedTable
+
+    default = "\t" if found is InputFormat.TSV else ","
+    return lambda source: DelimitedTable(source, separator or default)
+
+
+def open_cells(source: Source, found: InputFormat) -> Any:
+    """Open a Parquet or Arrow table for reading cells of any type, with the method `cells`."""
+    if found is InputFormat.ARROW:
+        return _open_arrow(source)
+    from dpsel.tables.parquet import ParquetTable
+
+    return ParquetTable(source)
+
+
+def _open_parquet(source: Source) -> Table:
+    """Open a Parquet file with the reader that is faster for its shape."""
+    from dpsel.tables.wide_parquet import open_wide_parquet
+
+    wide = open_wide_parquet(source)
+    if wide is not None:
+        return wide
+    from dpsel.tables.parquet import ParquetTable
+
+    return ParquetTable(source)
+
+
+def _open_arrow(source: Source) -> Table:
+    """Open an Arrow file or stream."""
+    import pyarrow as pa
+    import pyarrow.ipc
+
+    from dpsel.tables.arrow import ArrowFileTable, ArrowStreamTable
+
+    if source.first_bytes().startswith(b"ARROW1"):
+        return ArrowFileTable(source)
+    stream = source.open_stream()
+    with plain_errors(source.label, KINDS[InputFormat.ARROW]), ExitStack() as opened:
+        opened.callback(stream.close)
+        batches = pa.ipc.open_stream(pa.PythonFile(stream, mode="r"))
+        opened.pop_all()
+        return ArrowStreamTable(batches, source.label, stream)
+
+
+def frame_table(frame: Any) -> Table:
+    """Return a table over a frame of polars, pandas, pyarrow or whatever exports Arrow streams."""
+    import pyarrow as pa
+
+    from dpsel.tables.arrow import ArrowStreamTable
+
+    if _is_pandas(frame):
+        return _pandas_table(frame)
+    if hasattr(frame, "collect") and not hasattr(frame, "__arrow_c_stream__"):
+        frame = frame.collect()
+    if not hasattr(frame, "__arrow_c_stream__"):
+        raise UsageError(
+            "table must be a path, or a frame of polars, pandas or pyarrow, "
+            f"got {type(frame).__name__}"
+        )
+    with plain_errors("table", KINDS[InputFormat.ARROW]):
+        return ArrowStreamTable(pa.RecordBatchReader.from_stream(frame), "table")
+
+
+def provenance_of_all(table: Table) -> Provenance | None:
+    """Return how a table was made before a row is read: every file is opened for its record."""
+    return table.provenance_of_all() if isinstance(table, _ManyTables) else table.provenance
+
+
+def _is_pandas(frame: Any) -> bool:
+    """Return whether this is a frame of pandas, which is not imported for that."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(frame, pandas.DataFrame)
+
+
+def _pandas_table(frame: Any) -> Table:
+    """Return a table over a frame of pandas, with its index: one that counts rows is left out else.
+
+    Objects of several types, which Arrow refuses, are read cell by cell, like those of a CSV: a
+    cell in whatever column stops no run.
+    """
+    import pyarrow as pa
+
+    from dpsel.tables.arrow import ArrowStreamTable
+
+    mixed: set[str] = set()
+    with plain_errors("table", KINDS[InputFormat.ARROW]):
+        try:
+            table = pa.Table.from_pandas(frame, preserve_index=True)
+        except (pa.ArrowException, UnicodeError, OverflowError):
+            frame = frame.copy(deep=False)
+            for name in [name for name in frame.columns if _is_mixed(frame[name])]:
+                frame[name] = _cell_texts(frame[name])
+                mixed.add(str(name))
+            if frame.index.nlevels == 1 and _is_mixed(frame.index):
+                name, frame.index = frame.index.name, _cell_texts(frame.index)
+                frame.index.name = name
+            table = pa.Table.from_pandas(frame, preserve_index=True)
+        found = ArrowStreamTable(table.to_reader(), "table")
+    found.columns = tuple(
+        column._replace(kind=Kind.UNKNOWN) if column.name in mixed else column
+        for column in found.columns
+    )
+    return found
+
+
+def _is_mixed(cells: Any) -> bool:
+    """Return whether Arrow has no type for all cells of a column or an index of pandas."""
+    import pyarrow as pa
+
+    try:
+        pa.array(cells, from_pandas=True)
+    except (pa.ArrowException, UnicodeError, OverflowError):
+        return True
+    return False
+
+
+def _cell_texts(cells: Any) -> list[str | None]:
+    """Return every cell of a column or an index as a text, None for a missing one."""
+    return [
+        None if missing else str(cell).encode("utf-8", "backslashreplace").decode()
+        for cell, missing in zip(cells, cells.isna().tolist(), strict=True)
+    ]
+
+
+class _ManyTables:
+    """Files with the same columns, one after the other."""
+
+    sources: tuple[Source, ...] = ()
+
+    def __init__(self, sources: list[Source], opener: Callable[[Source], Table]) -> None:
+        self._sources = sources
+        self._opener = opener
+        self._first = opener(sources[0])
+        self.label = self._first.label
+        self.columns = self._first.columns
+        # That all files were made with public inputs is not known before they are read, and then
+        # not believed; that one was not is enough to know.
+        self.provenance: Provenance | None = None
+        self._learn(self._first)
+
+    def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
+        """Yield the pieces of all files, in order."""
+        # By size, as far as that is known: a small file is read sooner than a large one.
+        sizes = [max(1, source.size()) for source in self._sources]
+        whole, before = sum(sizes), 0
+        for number, (source, size) in enumerate(zip(self._sources, sizes, strict=True)):
+            with closing(self._first if number == 0 else self._opener(source)) as table:
+                here = same_layout(layout, self.columns, self.label, table.columns, table.label)
+                for piece in table.pending_batches(here, rows):
+                    yield replace(piece, done=(before + piece.done * size) / whole)
+                self._learn(table)
+            before += size
+
+    def persons(self, position: int) -> Iterator[Any]:
+        """Yield one column of all rows of all files, in order."""
+        layout = Layout((), (), position, labels=True, person=position)
+        for source in self._sources:
+            with closing(self._opener(source)) as table:
+                here = same_layout(layout, self.columns, self.label, table.columns, table.label)
+                yield from table.persons(here.target)
+
+    def provenance_of_all(self) -> Provenance | None:
+        """Return the record that all files have together."""
+        records = []
+        for source in self._sources:
+            with closing(self._opener(source)) as table:
+                records.append(table.provenance)
+        return combined(records)
+
+    def _learn(self, table: Table) -> None:
+        """Remember that a file was made by looking at its data."""
+        if table.provenance is not None and table.provenance.data_dependent:
+            self.provenance = table.provenance
+
+    def close(self) -> None:
+        """Close the first file; the others are closed once they are read."""
+        self._first.close()

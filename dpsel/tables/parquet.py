@@ -1,0 +1,212 @@
+"""Parquet files, read row group by row group, a few columns at a time, on all cores."""
+
+import itertools
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dpsel.core.arrays import BoolArray
+from dpsel.core.batch import Batch
+from dpsel.tables.arrow import column_ranges, columns_of
+from dpsel.tables.cells import number_columns, sound
+from dpsel.tables.columns import Column, Kind, Layout
+from dpsel.tables.errors import plain_errors
+from dpsel.tables.formats import KINDS, InputFormat
+from dpsel.tables.provenance import from_metadata, recorded_columns
+from dpsel.tables.sources import Source
+from dpsel.tables.spill import rows_of_columns
+from dpsel.tables.table import Groups, PendingBatch, RowReader, RowsRead, groups_within
+
+_KIND = KINDS[InputFormat.PARQUET]
+_CELLS_AT_ONCE = 1 << 22
+# A row group with more rows than this is cut into batches, with the target read along each time.
+_ROWS_AT_ONCE = 1 << 21
+_MANY_COLUMNS = 1 << 8
+# Bytes of a column that are read at once; of many columns, where a row group is read in batches.
+_BUFFER, _LEAST_BUFFER, _BUFFERS_IN_ALL = 1 << 18, 1 << 12, 1 << 26
+
+
+class ParquetTable:
+    """One file, read by pyarrow: each piece is a few columns of one row group."""
+
+    sources: tuple[Source, ...] = ()
+
+    def __init__(self, source: Source, groups: Groups | None = None) -> None:
+        """Open a file, or a copy of stdin; only some row groups of it, if they are given."""
+        self.label = source.label
+        self._place = source.open_random()
+        self._is_small = source.size() <= _BUFFERS_IN_ALL
+        self._own = threading.local()
+        self._coded: list[str] = []
+        with plain_errors(self.label, _KIND):
+            file = pq.ParquetFile(self._open())
+            self._metadata = file.metadata
+            self.provenance = from_metadata(file.metadata.metadata, file.schema_arrow.names)
+            found = columns_of(file.schema_arrow)
+            self.columns: tuple[Column, ...] = recorded_columns(found, self.provenance)
+            file.close()
+        self._groups = groups_within(groups, self._metadata.num_row_groups, self.label)
+
+    def sizes(self) -> list[int]:
+        """Return the uncompressed bytes of every row group."""
+        return [self._metadata.row_group(group).total_byte_size for group in self._groups]
+
+    def persons(self, position: int) -> Iterator[Any]:
+        """Yield one column of all rows, in order."""
+        self._coded = self._names([position] if self.columns[position].kind is Kind.TEXT else [])
+        with plain_errors(self.label, _KIND):
+            for group in self._groups:
+                for found in self._batches(group, [position], _ROWS_AT_ONCE):
+                    yield found[0]
+
+    def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
+        """Yield all pieces, in order."""
+        marks = [place for place in (layout.target, layout.person) if place is not None]
+        # Labels and persons are few: as a text for every row they may not fit in memory.
+        texts = [place for place in marks if self.columns[place].kind is Kind.TEXT]
+        self._coded = self._names(texts)
+        with plain_errors(self.label, _KIND):
+            for group in self._groups:
+                if layout.whole_rows:
+                    yield from self._row_pieces(group, layout, rows)
+                elif self._metadata.row_group(group).num_rows > _ROWS_AT_ONCE:
+                    yield from self._cut_pieces(group, layout, rows)
+                else:
+                    yield from self._whole_pieces(group, layout, rows)
+
+    def cells(self) -> Iterator[tuple[int, list[Any]]]:
+        """Yield all cells: the first of some columns, and these, row group by row group."""
+        count = len(self.columns)
+        with plain_errors(self.label, _KIND):
+            for group in self._groups:
+                rows = self._metadata.row_group(group).num_rows
+                if rows > _ROWS_AT_ONCE:
+                    at_once = max(1, _CELLS_AT_ONCE // count)
+                    for found in self._batches(group, list(range(count)), at_once):
+                        yield 0, list(map(sound, found))
+                    continue
+                for some in column_ranges(rows, count):
+                    table = self._file().read_row_group(group, self._names(list(some)))
+                    yield some.start, list(map(sound, self._select(table, list(some))))
+
+    def close(self) -> None:
+        """Do nothing: every reader closes itself."""
+
+    def _whole_pieces(self, group: int, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
+        """Yield the pieces of a row group whose target fits in memory."""
+        marks = [layout.target] if layout.person is None else [layout.target, layout.person]
+        found = self._select(self._file().read_row_group(group, self._names(marks)), marks)
+        these = rows.rows(found[0], None if layout.person is None else found[1])
+        for first, some, done in self._column_groups(group, len(these.y), layout):
+
+            def read(first: int = first, some: list[int] = some) -> Batch:
+                with plain_errors(self.label, _KIND):
+                    table = self._file().read_row_group(group, self._names(some), use_threads=False)
+                    return these.block(first, number_columns(self._select(table, some)))
+
+            yield PendingBatch(read, done)
+
+    def _cut_pieces(self, group: int, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
+        """Yield the pieces of a very long row group: batch by batch, for a few columns at a time.
+
+        The target is read again each time; which rows count is kept, as one byte a row.
+        """
+        masks: Iterable[BoolArray | None] = itertools.repeat(None)
+        if layout.person is not None:
+            masks = [
+                rows.mask(found[0])
+                for found in self._batches(group, [layout.person], _ROWS_AT_ONCE)
+            ]
+        for first, some, done in self._column_groups(group, _ROWS_AT_ONCE, layout):
+            batches = self._batches(group, [layout.target, *some], _ROWS_AT_ONCE)
+            for mask, found in zip(masks, batches, strict=False):
+
+                def read(
+                    first: int = first, mask: BoolArray | None = mask, found: list[Any] = found
+                ) -> Batch:
+                    with plain_errors(self.label, _KIND):
+                        these = RowsRead(rows.target(found[0]), mask)
+                        return these.block(first, number_columns(found[1:]))
+
+                yield PendingBatch(read, done)
+
+    def _row_pieces(self, group: int, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
+        """Yield pieces with all features of some rows."""
+        count = len(layout.features)
+        long = self._metadata.row_group(group).num_rows > _ROWS_AT_ONCE
+        if count > _MANY_COLUMNS and not long:
+            # Batches would hold a page of every column, which may be all of the row group.
+            done = (group + 1) / self._metadata.num_row_groups
+            yield from rows_of_columns(self._whole_pieces(group, layout, rows), count, done)
+            return
+        at_once = max(1, _CELLS_AT_ONCE // max(1, count))
+        wanted = [layout.target, *layout.features]
+        for found in self._batches(group, wanted, at_once):
+            these = RowsRead(rows.target(found[0]), None)
+            block = these.block(0, number_columns(found[1:]))
+            done = self._done(group, 1.0)
+            yield PendingBatch(lambda block=block: block, done)  # type: ignore[misc]
+
+    def _column_groups(
+        self, group: int, rows: int, layout: Layout
+    ) -> Iterator[tuple[int, list[int], float]]:
+        """Yield the first feature, the columns and the share done, for the pieces of a group."""
+        count = len(layout.features)
+        width = max(1, _CELLS_AT_ONCE // max(1, rows))
+        for first in range(0, max(1, count), width):
+            some = list(layout.features[first : first + width])
+            yield first, some, self._done(group, min(1.0, (first + width) / max(1, count)))
+
+    def _done(self, group: int, share: float) -> float:
+        """Return the share of the work that is done with a share of a row group."""
+        return (group - self._groups.start + share) / len(self._groups)
+
+    def _batches(self, group: int, positions: list[int], rows: int) -> Iterator[list[Any]]:
+        """Yield columns of a row group in batches of the same rows, whatever the columns."""
+        # Through buffers: else all bytes of the row group are read before the first batch.
+        buffer = min(_BUFFER, max(_LEAST_BUFFER, _BUFFERS_IN_ALL // max(1, len(positions))))
+        file = self._new_file(pre_buffer=False, buffer_size=buffer)
+        for batch in file.iter_batches(
+            rows, row_groups=[group], columns=self._names(positions), use_threads=True
+        ):
+            yield self._select(pa.Table.from_batches([batch]), positions)
+
+    def _names(self, positions: list[int]) -> list[str]:
+        """Return the names of columns."""
+        return [self.columns[position].name for position in positions]
+
+    def _select(self, table: pa.Table, positions: list[int]) -> list[Any]:
+        """Return columns by their exact names: a name with a dot in it may bring in others."""
+        return [table.column(name) for name in self._names(positions)]
+
+    def _file(self) -> pq.ParquetFile:
+        """Return this thread's own reader."""
+        if not hasattr(self._own, "file"):
+            # A store answers slowly: ask for the columns of a piece in few requests. Bytes of a
+            # file go through a small buffer, which stays in the processor's cache until they are
+            # decoded.
+            remote = callable(self._place)
+            self._own.file = self._new_file(pre_buffer=remote, buffer_size=0 if remote else _BUFFER)
+        file: pq.ParquetFile = self._own.file
+        return file
+
+    def _new_file(self, *, pre_buffer: bool, buffer_size: int) -> pq.ParquetFile:
+        """Return a new reader."""
+        # With a buffer pyarrow takes, and fills, as many bytes as the head of a page claims, up to
+        # 2 GiB; without one it holds no more than the columns' bytes in the file.
+        return pq.ParquetFile(
+            self._open(),
+            metadata=self._metadata,
+            read_dictionary=self._coded,
+            pre_buffer=pre_buffer,
+            buffer_size=0 if self._is_small else buffer_size,
+        )
+
+    def _open(self) -> Any:
+        """Return what a reader of its own can read from."""
+        if callable(self._place):
+            return self._place()
+        return self._place if isinstance(self._place, str) else pa.BufferReader(self._place)

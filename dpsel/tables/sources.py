@@ -1,0 +1,497 @@
+"""Where tables are: files, folders, globs, stdin and places with a scheme."""
+
+import glob
+import mmap
+import os
+import re
+import shutil
+import stat
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path, PurePath
+from typing import Any
+from urllib.parse import parse_qsl, unquote, unquote_to_bytes
+
+from dpsel.errors import InputError, OutputError, UsageError
+from dpsel.system.process import Prefixed, reason
+from dpsel.tables.formats import InputFormat, compression_of, format_of
+from dpsel.tables.identity import (
+    Identity,
+    digest_of_ends,
+    identity_of,
+    identity_of_stdin,
+    refuse_changed,
+)
+
+Keys = tuple[tuple[str, str | None], ...]
+"""The name and the value of each column; None for a missing value."""
+
+_MISSING = b"__HIVE_DEFAULT_PARTITION__"
+
+
+def folder_keys(below: PurePath) -> Keys:
+    """Return the columns in the folders of a path that starts below the table's own folder."""
+    found = []
+    for folder in below.parts[:-1]:
+        name, sign, value = os.fsencode(folder).partition(b"=")
+        if sign and name:
+            found.append((_name(name), _value(value)))
+    return tuple(found)
+
+
+def is_hidden(folder: str) -> bool:
+    """Return whether a folder is none of the table's, such as `_temporary` or `.cache`."""
+    return folder.startswith(".") or (folder.startswith("_") and "=" not in folder)
+
+
+def check_keys(all_keys: Sequence[Keys], label: str) -> None:
+    """Refuse a table whose files do not all have the same columns in their folders."""
+    names = [name for name, _ in all_keys[0]]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise InputError(f"{label}: '{repeated}' is named by two folders of one path")
+    for keys in all_keys:
+        other = [name for name, _ in keys]
+        if sorted(other) != sorted(names):
+            odd = sorted(set(names) ^ set(other)) or sorted(names)
+            raise InputError(
+                f"{label}: '{odd[0]}' is named by the folders of some files and not of others; "
+                "every path must name the same columns"
+            )
+
+
+def _name(text: bytes) -> str:
+    """Return the name of a column."""
+    try:
+        return unquote_to_bytes(text).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError("the name of a folder's column is not text in UTF-8") from None
+
+
+def _value(text: bytes) -> str | None:
+    """Return the value of a column, whatever its bytes are."""
+    # Here: most tables have no such folders, and need not wait for polars.
+    from dpsel.tables.cells import decoded
+
+    return None if text == _MISSING else decoded(unquote_to_bytes(text))
+
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_PARAMETERS = {
+    "region": re.compile(r"[A-Za-z0-9-]{1,64}"),
+    "scheme": re.compile(r"https?"),
+    "endpoint_override": re.compile(r"[A-Za-z0-9._-]+(:[0-9]+)?|\[[0-9a-fA-F:]+\](:[0-9]+)?"),
+}
+_CONNECT_SECONDS = 10
+_SILENT_SECONDS = 30
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class Store:
+    """Where buckets are: nothing of it is secret. Credentials are the environment's."""
+
+    region: str | None = None
+    scheme: str | None = None
+    endpoint: str | None = None
+
+    def files(self, bucket: str) -> Any:
+        """Return the store's files, for pyarrow; no answer is waited for without end."""
+        return _files(self, None if self.endpoint is not None else bucket)
+
+
+@lru_cache
+def _files(store: Store, bucket: str | None) -> Any:
+    """Return one client for all threads of this process."""
+    import os
+
+    from pyarrow import fs
+
+    region = store.region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    if region is None and bucket is not None:
+        region = fs.resolve_s3_region(bucket)
+    return fs.S3FileSystem(
+        region=region,
+        scheme=store.scheme or "https",
+        endpoint_override=store.endpoint,
+        connect_timeout=_CONNECT_SECONDS,
+        request_timeout=_SILENT_SECONDS,
+        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
+    )
+
+
+def has_scheme(place: str) -> bool:
+    """Return whether a text names a place with a scheme."""
+    return _SCHEME.match(place) is not None
+
+
+def public_place(place: str) -> str:
+    """Return a place without anything that might be a secret."""
+    found = _SCHEME.match(place)
+    if found is None or found[1].lower() == "file":
+        return place
+    path, _, query = place[found.end() :].partition("?")
+    bucket, slash, rest = path.partition("/")
+    kept = "&".join(f"{name}={value}" for name, value in _known(query))
+    return f"{found[0]}{bucket.rpartition('@')[2]}{slash}{rest}" + (f"?{kept}" if kept else "")
+
+
+def parse_place(place: str) -> tuple[Store, str] | str:
+    """Return the store, and bucket and path in it; or the path of a file on this machine."""
+    found = _SCHEME.match(place)
+    assert found is not None
+    scheme, rest = found[1].lower(), place[found.end() :]
+    if scheme == "file":
+        path = unquote(rest.removeprefix("localhost"))
+        if not path.startswith("/"):
+            raise UsageError("file:// needs a full path after it, as in file:///data/t.parquet")
+        return path
+    if scheme != "s3":
+        raise UsageError(f"tables can be read from s3:// and file://, not from {scheme}://")
+    path, sign, query = rest.partition("?")
+    bucket = path.partition("/")[0]
+    if "@" in bucket or ":" in bucket:
+        raise UsageError(
+            "s3://: credentials do not belong in the name of a table; put them into the "
+            "environment (AWS_ACCESS_KEY_ID and so on)"
+        )
+    if not bucket:
+        raise UsageError("s3:// needs a bucket after it, as in s3://bucket/folder")
+    known = dict(_known(query))
+    if sign and len(known) != len(query.split("&")):
+        raise UsageError(
+            "s3://: what comes after ? may be region=, scheme=http or https, and "
+            "endpoint_override=host:port, with & between them; patterns are made with * and []"
+        )
+    store = Store(known.get("region"), known.get("scheme"), known.get("endpoint_override"))
+    return store, re.sub("/+", "/", path)
+
+
+def _known(query: str) -> list[tuple[str, str]]:
+    """Return the parameters that hold no secret, and look as they should."""
+    return [
+        (name, value)
+        for name, value in parse_qsl(query)
+        if name in _PARAMETERS and _PARAMETERS[name].fullmatch(value)
+    ]
+
+
+STDIN = "-"
+_MAGIC_BYTES = 8
+
+
+class Source:
+    """One file, or standard input if `path` is None. A pipe can be read once, from its start."""
+
+    remote = False
+    """Whether it is in a store, not on this machine."""
+
+    def __init__(self, path: Path | None, keys: Keys = ()) -> None:
+        """Look at what kind of file it is, and read nothing; `keys` come from its folders."""
+        self.path = path
+        self.keys = keys
+        self.label = "stdin" if path is None else path.name
+        self.is_file = path is not None and path.is_file()
+        self._pipe: Any = None
+        self.identity = None if self.remote else self._identity_now()
+        """What it was before anything of it was read; None if it is a pipe, or not opened yet."""
+
+    def check_unchanged(self) -> None:
+        """Refuse a file that is no longer what it was when it was first looked at."""
+        if self.identity is not None and self._identity_now() != self.identity:
+            refuse_changed(self.label)
+
+    def digest_of_ends(self) -> bytes:
+        """Return a digest of the first and the last bytes of a file."""
+        with self._raw() as file:
+            return digest_of_ends(file)
+
+    def size(self) -> int:
+        """Return the bytes of a file, 0 for a pipe."""
+        if self.path is None or not self.is_file:
+            return 0
+        with suppress(OSError):
+            return self.path.stat().st_size
+        return 0
+
+    def first_bytes(self) -> bytes:
+        """Return the first few bytes, and take none off a pipe."""
+        if not self.is_file:
+            return bytes(self._raw().peek(_MAGIC_BYTES)[:_MAGIC_BYTES])
+        with self._raw() as file:
+            return self._first_of(file)
+
+    def open_stream(self) -> "ByteStream":
+        """Open it for reading once from start to end, decompressed."""
+        raw = self._raw()
+        first = self._first_of(raw)
+        compression = compression_of(first)
+        content: Any = Prefixed(first, raw)
+        if compression is not None:
+            import pyarrow as pa
+
+            content = pa.CompressedInputStream(
+                pa.PythonFile(Prefixed(first, raw), mode="r"), str(compression)
+            )
+        return ByteStream(raw, content, self.size())
+
+    def open_random(self) -> Any:
+        """Open it for reading anywhere: a path, a buffer over its bytes, or what opens it.
+
+        A pipe is copied to a file without a name: it is gone when the process is, however that
+        ends.
+        """
+        if self.path is not None and self.is_file and named_in_utf8(self.path):
+            return str(self.path)
+        import pyarrow as pa
+
+        raw = self._raw()
+        with raw if self.is_file else _spooled(self.label, raw) as file:
+            if file.seek(0, os.SEEK_END) == 0:
+                return pa.py_buffer(b"")
+            return pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+    def kept(self) -> "Source":
+        """Return a source that can be read again and again: itself, or a copy of a pipe."""
+        return self if self.is_file else _KeptSource(self)
+
+    def _identity_now(self) -> Identity | None:
+        """Return what the file is now; standard input may be a file too."""
+        if self.path is None:
+            return identity_of_stdin()
+        return identity_of(self.path) if self.is_file else None
+
+    def _first_of(self, raw: Any) -> bytes:
+        """Take the first few bytes off a reader, however slowly they come."""
+        first = b""
+        try:
+            while len(first) < _MAGIC_BYTES and (more := raw.read(_MAGIC_BYTES - len(first))):
+                first += more
+        except OSError as error:
+            raise InputError(f"{self.label}: cannot be read: {reason(error)}") from None
+        return first
+
+    def _raw(self) -> Any:
+        """Return a reader of the bytes: a new one of a file, the one there is of a pipe."""
+        if self.path is None:
+            return _stdin()
+        try:
+            if self.is_file:
+                return self.path.open("rb")
+            self._pipe = self._pipe or self.path.open("rb")
+            return self._pipe
+        except OSError as error:
+            raise InputError(f"{self.label}: cannot be opened: {reason(error)}") from None
+
+
+class _KeptSource(Source):
+    """The bytes of a pipe, in a file without a name."""
+
+    def __init__(self, origin: Source) -> None:
+        self._origin = origin
+        super().__init__(None)
+        self.label, self.identity = origin.label, origin.identity
+        self._spool = _spooled(origin.label, origin._raw())
+
+    def kept(self) -> Source:
+        return self
+
+    def _identity_now(self) -> Identity | None:
+        return self._origin._identity_now()
+
+    def _raw(self) -> Any:
+        self._spool.seek(0)
+        return os.fdopen(os.dup(self._spool.fileno()), "rb")
+
+
+def _spooled(label: str, raw: Any) -> Any:
+    """Return a file without a name that holds all the bytes of a pipe."""
+    from dpsel.tables.spill import unnamed_file
+
+    with ExitStack() as opened:
+        try:
+            spool = opened.enter_context(unnamed_file())
+            shutil.copyfileobj(raw, spool, 1 << 20)
+            spool.flush()
+        except OSError as error:
+            raise InputError(
+                f"{label}: cannot be copied to a temporary file: {reason(error)}; "
+                "set TMPDIR to a folder with more room"
+            ) from None
+        opened.pop_all()
+        return spool
+
+
+class ByteStream:
+    """Bytes of a source in order, and how far along they are."""
+
+    def __init__(self, raw: Any, content: Any, size: int) -> None:
+        """Read `content`, which draws on the file `raw` of `size` bytes."""
+        self._raw = raw
+        self._content = content
+        self._size = size
+        self._keep_open = raw is _stdin_or_none()
+        self.closed = False
+
+    def read(self, count: int) -> bytes:
+        """Return up to `count` bytes; none at the end."""
+        return bytes(self._content.read(count))
+
+    @property
+    def share_read(self) -> float:
+        """Return the share of the file that has been read, 0 if not known."""
+        return min(1.0, self._raw.tell() / self._size) if self._size else 0.0
+
+    def close(self) -> None:
+        """Close the file, but never standard input."""
+        self.closed = True
+        if not self._keep_open:
+            self._raw.close()
+
+
+def _stdin_or_none() -> Any:
+    """Return the bytes of standard input, None if it is closed."""
+    return None if sys.stdin is None else sys.stdin.buffer
+
+
+def _stdin() -> Any:
+    """Return the bytes of standard input."""
+    if sys.stdin is None:
+        raise InputError("stdin: is closed")
+    return sys.stdin.buffer
+
+
+def find_sources(table: str | Path) -> list[Source]:
+    """Return the files that a path, a folder or a glob pattern stands for, in sorted order."""
+    if str(table) == STDIN:
+        return [Source(None)]
+    if not str(table):
+        raise InputError("TABLE: the name of the file is empty")
+    if has_scheme(str(table)):
+        place = parse_place(str(table))
+        if not isinstance(place, str):
+            from dpsel.tables.stores import find_remote
+
+            return find_remote(*place)
+        table = place
+    path = Path(table)
+    try:
+        is_folder = stat.S_ISDIR(path.stat().st_mode)
+    except FileNotFoundError:
+        return [_readable(found) for found in _matching(str(table))]
+    except OSError as error:
+        raise InputError(f"{path.name}: cannot be opened: {reason(error)}") from None
+    return _folder_sources(path) if is_folder else [_readable(path)]
+
+
+def _folder_sources(folder: Path) -> list[Source]:
+    """Return the files of a folder, each with the columns that the folders above it name."""
+    files = _parquet_files(folder)
+    all_keys = [folder_keys(file.relative_to(folder)) for file in files]
+    check_keys(all_keys, folder.name)
+    return [_readable(file, keys) for file, keys in zip(files, all_keys, strict=True)]
+
+
+def input_files(table: str | Path) -> list[Path]:
+    """Return the files on this machine that would be read."""
+    if has_scheme(str(table)) and not isinstance(parse_place(str(table)), str):
+        return []
+    return [source.path for source in find_sources(table) if source.path is not None]
+
+
+def refuse_part(table: str | Path, output: str) -> None:
+    """Refuse to write a file that would be one of the table's the next time it is read.
+
+    Raises:
+        OutputError: If a folder or a pattern stands for the table, and for the output as well.
+    """
+    place = parse_place(str(table)) if has_scheme(str(table)) else str(table)
+    if not isinstance(place, str) or not place or not output or STDIN in (place, output):
+        return
+    if os.path.isdir(place):
+        path, folder = Path(os.path.realpath(output)), os.path.realpath(place)
+        folders = path.relative_to(folder).parts[:-1] if path.is_relative_to(folder) else None
+        own = folders is not None and not any(map(is_hidden, folders)) and is_table_file(path.name)
+    else:
+        pattern = Path(os.path.abspath(place)).parts
+        own = glob.has_magic(place) and _matches(Path(os.path.abspath(output)).parts, pattern)
+    if own and not os.path.exists(output):
+        raise OutputError(f"{output}: would be a file of the table; name one elsewhere")
+
+
+def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
+    """Return whether the parts of a path are those that a glob pattern stands for."""
+    if not pattern:
+        return not parts
+    if pattern[0] == "**" and _matches(parts, pattern[1:]):
+        return True
+    further = pattern if pattern[0] == "**" else pattern[1:]
+    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], further)
+
+
+def common_format(sources: list[Source], wanted: InputFormat | None) -> InputFormat:
+    """Return the format of all sources, which must be the same."""
+    found = wanted or _found_format(sources)
+    if sources[0].remote and found not in (InputFormat.PARQUET, InputFormat.ARROW):
+        raise InputError(f"{sources[0].label}: a store must hold Parquet or Arrow files")
+    return found
+
+
+def _found_format(sources: list[Source]) -> InputFormat:
+    """Return the format that the names of all sources tell, or else their first bytes."""
+    pipe = next((source for source in sources if not source.is_file), None)
+    if pipe is not None:
+        raise InputError(f"{pipe.label}: say which format it has with --input-format")
+    formats = {format_of(source.label, source.first_bytes) for source in sources}
+    if len(formats) > 1:
+        raise InputError(f"the files have different formats: {', '.join(sorted(formats))}")
+    return formats.pop()
+
+
+def _matching(pattern: str) -> list[Path]:
+    """Return the files that match a glob pattern."""
+    found = sorted(Path(name) for name in glob.glob(pattern, recursive=True))
+    files = [file for file in found if file.is_file()]
+    if not files:
+        what = "no file matches this pattern" if glob.has_magic(pattern) else "no such file"
+        raise InputError(f"{pattern}: {what}")
+    return files
+
+
+def _parquet_files(folder: Path) -> list[Path]:
+    """Return the Parquet files in a folder and below, hidden ones left out."""
+
+    def fail(error: OSError) -> None:
+        raise InputError(f"{folder.name}: cannot be opened: {reason(error)}") from None
+
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder, onerror=fail):
+        folders[:] = [name for name in folders if not is_hidden(name)]
+        found += [Path(place) / name for name in names if is_table_file(name)]
+    if not found:
+        raise InputError(f"{folder.name}: this folder holds no Parquet file")
+    return sorted(found)
+
+
+def is_table_file(name: str) -> bool:
+    """Return whether a file in a folder belongs to the table, by its name."""
+    return name.lower().endswith((".parquet", ".pq")) and not name.startswith((".", "_"))
+
+
+def named_in_utf8(path: Path) -> bool:
+    """Return whether polars and pyarrow find a file by its name: they take all for UTF-8.
+
+    Names are bytes, and the locale says how these become text: in C, only ASCII as itself.
+    """
+    return os.fsencode(path) == str(path).encode("utf-8", "replace")
+
+
+def _readable(path: Path, keys: Keys = ()) -> Source:
+    """Refuse a file that cannot be opened, before anything else is done."""
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{path.name}: cannot be opened: permission denied")
+    return Source(path, keys)

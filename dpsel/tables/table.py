@@ -1,0 +1,159 @@
+"""Pieces of a table that can be read on their own, and the threads that read them."""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from dpsel.core.arrays import BoolArray, FloatArray, RealArray
+from dpsel.core.batch import Batch, Columns, Unreadable, rows_of
+from dpsel.core.persons import KeptRows, PersonLimit
+from dpsel.errors import InputError
+from dpsel.tables.columns import Column, Layout
+from dpsel.tables.labels import TargetCoding
+from dpsel.tables.provenance import Provenance
+from dpsel.tables.sources import Source
+
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True)
+class PendingBatch:
+    """A block that has yet to be read, and the share of the table before its end."""
+
+    read: Callable[[], Batch]
+    done: float
+
+
+Groups = tuple[int, int]
+"""Row groups or record batches of a file: the first, and the one after the last."""
+
+
+def groups_within(groups: Groups | None, count: int, label: str) -> range:
+    """Return which groups to read of a file that has `count`; None stands for all."""
+    first, last = (0, count) if groups is None else groups
+    if last > count:
+        raise InputError(f"{label}: has changed since it was first looked at")
+    return range(first, last)
+
+
+class Table(Protocol):
+    """A table that is read once, from start to end."""
+
+    label: str
+    columns: tuple[Column, ...]
+    sources: tuple[Source, ...]
+    """The files that it is read from, none for one in memory."""
+
+    @property
+    def provenance(self) -> Provenance | None:
+        """Return what is known about how the table was made."""
+        ...
+
+    def pending_batches(self, layout: Layout, rows: "RowReader") -> Iterator[PendingBatch]:
+        """Yield all pieces, in order."""
+        ...
+
+    def persons(self, position: int) -> Iterator[Any]:
+        """Yield one column of all rows, in order, as Arrow columns."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+
+@dataclass(frozen=True)
+class RowsRead:
+    """The target of some rows, and which of those rows count; None for all."""
+
+    y: FloatArray
+    keep: BoolArray | None
+
+    def block(
+        self, first_feature: int, X: RealArray | Columns, unreadable: Unreadable | None = None
+    ) -> Batch:
+        """Return a block of the features `X` of these rows; there may be none."""
+        if not X.shape[1]:
+            X = np.empty((len(self.y), 0))
+        if self.keep is None:
+            return Batch(first_feature, X, self.y, unreadable)
+        return Batch(first_feature, rows_of(X, self.keep), self.y[self.keep], unreadable)
+
+
+class RowReader:
+    """Makes rows from their target and person columns; batches must come in order."""
+
+    def __init__(self, coding: TargetCoding, limit: PersonLimit | KeptRows | None = None) -> None:
+        """Code the target, and keep what `limit` allows."""
+        if coding.of_text or limit is not None:
+            pass
+        self.coding = coding
+        self._limit = limit
+        self.label_seen = False
+
+    @property
+    def ordered(self) -> bool:
+        """Return whether a batch depends on the ones before it."""
+        return self._limit is not None
+
+    def rows(self, target: Any, person: Any | None) -> RowsRead:
+        """Return the rows of the next batch, from Arrow columns or a target of numbers."""
+        return RowsRead(self.target(target), self.mask(person))
+
+    def target(self, column: Any) -> FloatArray:
+        """Return the target of any batch."""
+        y = self.coding.values(column)
+        self.label_seen = self.label_seen or bool(np.any(y == 1.0))
+        return y
+
+    def mask(self, person: Any | None) -> BoolArray | None:
+        """Return which rows of the next batch count; None for all."""
+        if self._limit is None or person is None:
+            return None
+        if isinstance(self._limit, KeptRows):
+            return self._limit.next(len(person))
+        from dpsel.tables.labels import distinct_persons
+
+        return self._limit.keep(*distinct_persons(person))
+
+
+def read_batches(
+    pieces: Iterator[PendingBatch],
+    work: Callable[[Batch], Part],
+    add: Callable[[Part], None],
+    *,
+    threads: int,
+    progress: Callable[[float], None],
+) -> None:
+    """Read every piece, do the work on it, and add up the parts; few pieces are held at a time."""
+    pending: deque[tuple[Future[Part], float]] = deque()
+    stop = threading.Event()
+
+    def run(piece: PendingBatch) -> Part:
+        if stop.is_set():
+            raise InterruptedError
+        return work(piece.read())
+
+    def finish_one() -> None:
+        future, done = pending.popleft()
+        add(future.result())
+        progress(done)
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for piece in pieces:
+                pending.append((pool.submit(run, piece), piece.done))
+                if len(pending) > threads:
+                    finish_one()
+            while pending:
+                finish_one()
+        except BaseException:
+            stop.set()
+            for future, _ in pending:
+                future.cancel()
+            raise

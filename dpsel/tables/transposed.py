@@ -1,0 +1,432 @@
+"""Tables in either orientation: with one feature a row, as genes are often kept, turned round."""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dpsel.core.arrays import FloatArray
+from dpsel.core.batch import Batch
+from dpsel.core.matrix import KeptTable
+from dpsel.errors import InputError, UsageError
+from dpsel.system.text import nearest
+from dpsel.tables.cells import kind_of, numbers, text_numbers
+from dpsel.tables.columns import Column, Kind, Layout, Use, refuse_repeated
+from dpsel.tables.delimited import cells_of
+from dpsel.tables.delimited_rows import BLOCK_BYTES, TextRows, row_ends
+from dpsel.tables.errors import plain_errors
+from dpsel.tables.formats import KINDS, InputFormat, Orientation
+from dpsel.tables.labels import TargetCoding, as_texts, distinct_labels, sorted_labels
+from dpsel.tables.opening import frame_table, open_cells, open_sources, unchanged, unchanged_table
+from dpsel.tables.provenance import Provenance
+from dpsel.tables.sources import STDIN, ByteStream, Source, common_format, find_sources
+from dpsel.tables.spill import ScratchKeeper
+from dpsel.tables.table import PendingBatch, RowReader, Table
+
+
+class TransposedTable:
+    """Features, then the target; it can be read again and again.
+
+    Privacy:
+        Guarantee: none; the rows are private.
+        Tested by: tests/tables/test_transposed.py
+    """
+
+    provenance: Provenance | None = None
+    sources: tuple[Source, ...] = ()
+
+    def __init__(
+        self,
+        label: str,
+        kept: KeptTable,
+        features: Sequence[tuple[int, str]],
+        target: str,
+        marks: Any,
+    ) -> None:
+        """Read the rows of `kept` that are `features`; `marks` is an Arrow array of the target."""
+        self.label = label
+        self._kept, self._marks = kept, marks
+        self._places = np.array([place for place, _ in features], dtype=np.int64)
+        self.columns = (
+            *(Column(name, Kind.NUMBER) for _, name in features),
+            Column(target, kind_of(marks.type)),
+        )
+
+    def numbered(self) -> "TransposedTable":
+        """Let labels be numbers, if any of them is one."""
+        values = text_numbers(self._marks)
+        if not np.isnan(values).all():
+            self._marks = pa.array(values)
+            self.columns = (*self.columns[:-1], Column(self.columns[-1].name, Kind.NUMBER))
+        return self
+
+    def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
+        """Yield pieces with all features of some samples."""
+        places = self._places[list(layout.features)]
+        for first, last in self._kept.column_groups():
+            these = rows.rows(self._marks.slice(first, last - first), None)
+            samples = self._kept.columns(first, last).T
+            block: Batch = these.block(0, np.asfortranarray(samples[:, places]))
+            yield PendingBatch(lambda block=block: block, last / len(self._marks))  # type: ignore[misc]
+
+    def persons(self, position: int) -> Iterator[Any]:
+        """Yield one column of all samples, in order."""
+        if position == len(self._places):
+            yield self._marks
+            return
+        for first, last in self._kept.column_groups():
+            yield pa.array(self._kept.columns(first, last)[self._places[position]])
+
+    def close(self) -> None:
+        """Do nothing: it may be read again."""
+
+
+# Numbers, and the columns made of them.
+_COPIES = 3
+_BLANK_LINES = re.compile(rb"\n(?:\r?\n)+")
+
+
+class FeatureRows:
+    """The features of a file, each a column over its samples, and its row of labels, if any."""
+
+    def __init__(self, label: str, samples: Sequence[str]) -> None:
+        """Begin without a feature; the samples are those of the file called `label`."""
+        self.label = label
+        self.samples = [name.strip() for name in samples]
+        self.names: list[str] = []
+        self.marks: list[str | None] = []
+        self._kept = KeptTable(ScratchKeeper(_COPIES), len(samples))
+        if not samples:
+            raise InputError(f"{label}: has one column only; is the separator right?")
+        _refuse_unclear(self.samples, "sample", label)
+
+    def add_names(self, names: Sequence[str | None]) -> None:
+        """Add the names of the next features."""
+        self.names += [name or "" for name in names]
+
+    def add_cells(self, first: int, matrix: FloatArray) -> None:
+        """Add the cells of the next features, a row each, in the samples from `first` on."""
+        self._kept.add(first, matrix)
+
+    def table(self, labels: list[str | None] | None, target: str) -> "pa.Table | TransposedTable":
+        """Return one row a sample: all features, then the labels, or else the row `target`.
+
+        It is an Arrow table, or one in a temporary file if it does not fit in memory.
+
+        Privacy:
+            Guarantee: none; the result is private data, like the file.
+            Tested by: tests/tables/test_transposed.py
+        """
+        _refuse_unclear(self.names, "feature", self.label)
+        fields = {name: place for place, name in enumerate(self.names)}
+        if labels is not None and target in fields:
+            raise InputError(f"{self.label}: feature '{target}' is named like --target; rename one")
+        if labels is None and fields.pop(target, None) is None:
+            near = nearest(target, self.names)
+            hint = "" if near is None else f" (did you mean '{near}'?)"
+            raise InputError(f"{self.label}: no row '{target}' of labels{hint}; give --labels FILE")
+        if not fields:
+            raise InputError(f"{self.label}: has no feature; one a row is needed")
+        texts = [(mark or "").strip() or None for mark in (labels or self.marks)]
+        marks = pa.array(texts, pa.large_string())
+        if not self._kept.in_memory:
+            features = [(place, name) for name, place in fields.items()]
+            return TransposedTable(self.label, self._kept, features, target, marks)
+        chunks = (np.ascontiguousarray(rows) for _, rows in self._kept.row_chunks())
+        columns = [pa.array(row) for chunk in chunks for row in chunk]
+        return pa.Table.from_arrays(
+            [*(columns[place] for place in fields.values()), marks], names=[*fields, target]
+        )
+
+
+def read_feature_rows(
+    source: Source,
+    labels: Source | None,
+    *,
+    separator: str | None,
+    input_format: InputFormat,
+    target: str,
+) -> "pa.Table | TransposedTable":
+    """Return a table of one feature a row as one of a sample a row, its labels last.
+
+    The first column holds the features' names, every other one is a sample. A cell that is no
+    number is NaN. `labels` is a CSV or TSV of samples and labels, or of one label a line in the
+    samples' order; without it, the row `target` holds them. The table is read some cells at a time,
+    and what does not fit in memory is in a temporary file.
+
+    Privacy:
+        Guarantee: none; the result is private data, like the file.
+        Tested by: tests/tables/test_transposed.py
+
+    Raises:
+        InputError: If a file cannot be read or its names are unclear; never because of a value.
+    """
+    with plain_errors(source.label, KINDS[input_format]):
+        if input_format in (InputFormat.PARQUET, InputFormat.ARROW):
+            with closing(open_cells(source, input_format)) as table:
+                rows = _typed_rows(table, target)
+        else:
+            usual = "\t" if input_format is InputFormat.TSV else ","
+            with closing(source.open_stream()) as stream:
+                rows = text_rows(stream, separator or usual, source.label, target)
+    return rows.table(None if labels is None else _read_labels(labels, rows), target)
+
+
+def text_rows(stream: ByteStream, separator: str, label: str, target: str) -> FeatureRows:
+    """Return the features of a delimited text; the cells of the row `target` are its marks."""
+    text = TextRows(stream, separator, label, BLOCK_BYTES, digest=False)
+    width = len(text.header)
+    rows = FeatureRows(label, text.header[1:])
+    for content in text.blocks():
+        block = _BLANK_LINES.sub(b"\n", b"\n" + content)[1:]
+        if not rows.names:
+            further = cells_of(block, separator, width + 1).texts([width])[0]
+            if 2 * further.null_count < len(further):
+                raise InputError(f"{label}: the first line lacks a name, perhaps for the features")
+        cells = cells_of(block, separator, width)
+        names = cells.texts([0])[0].to_pylist()
+        rows.add_names(names)
+        rows.add_cells(0, cells.numbers(range(1, width)))
+        if target in names:
+            line = cells_of(_line(block, names.index(target)), separator, width)
+            rows.marks = [cell[0].as_py() for cell in line.texts(range(1, width))]
+    if text.has_long_rows:
+        raise InputError(f"{label}: a row is far longer than the first line; this is no table")
+    return rows
+
+
+def _line(block: bytes, number: int) -> bytes:
+    """Return one row of a block; a line feed inside quotes ends none."""
+    ends = row_ends(block)
+    return block[ends[number - 1] if number else 0 : ends[number]]
+
+
+def _typed_rows(table: Any, target: str) -> FeatureRows:
+    """Return the features of a Parquet or Arrow table; the row `target` holds its marks."""
+    columns = table.columns
+    # An index of pandas comes after all samples, and is none.
+    index = [place for place in range(1, len(columns)) if _is_index(columns[place])]
+    last = min(index, default=len(columns))
+    rows = FeatureRows(table.label, [column.name for column in columns[1:last]])
+    names: list[str | None] = []
+    for first, found in table.cells():
+        samples = found[: max(0, last - first)]
+        if not samples:
+            continue
+        if first == 0:
+            names = _names_in(samples.pop(0), table)
+            rows.add_names(names)
+        place = max(0, first - 1)
+        matrix = np.empty((len(names), len(samples)), order="F")
+        for number, cells in enumerate(samples):
+            kind = columns[1 + place + number].kind
+            matrix[:, number] = _cell_numbers(cells, kind)
+        rows.add_cells(place, matrix)
+        if target in names:
+            line = names.index(target)
+            marks = [as_texts(cells.slice(line, 1))[0].as_py() for cells in samples]
+            rows.marks = [*rows.marks[:place], *marks]
+    return rows
+
+
+def _is_index(column: Column) -> bool:
+    """Return whether a column is an index of pandas."""
+    return column.hidden or column.use is Use.NAMED
+
+
+def _names_in(column: Any, table: Any) -> list[str | None]:
+    """Return the names of features that a first column holds."""
+    kind = kind_of(column.type)
+    if kind is not Kind.TEXT and not pa.types.is_integer(column.type):
+        found = f"'{table.columns[0].name}' holds {kind.value}"
+        raise InputError(f"{table.label}: the first column {found}; put the features' names first")
+    names: list[str | None] = as_texts(column).to_pylist()
+    return names
+
+
+def _cell_numbers(column: Any, kind: Kind) -> FloatArray:
+    """Return the cells of a sample as numbers; dates are none, whatever they look like."""
+    if kind is Kind.TIME:
+        return np.full(len(column), np.nan)
+    return numbers(column) if kind is Kind.NUMBER else text_numbers(as_texts(column))
+
+
+def _read_labels(labels: Source, rows: FeatureRows) -> list[str | None]:
+    """Return the label of every sample, by its name if the file has two columns."""
+    with plain_errors(labels.label, "a table of labels"):
+        text = _all_bytes(labels).decode("utf-8-sig")
+        endings = labels.label.lower().split(".")
+        tabs = "tsv" in endings or ("csv" not in endings and "\t" in text)
+        cells = csv.reader(io.StringIO(text, ""), delimiter="\t" if tabs else ",", strict=True)
+        try:
+            lines = list(cells)
+        except csv.Error:
+            raise ValueError from None
+    while lines and not lines[-1]:
+        lines.pop()
+    width = max(map(len, lines), default=0)
+    if width == 1:
+        # A line more than samples is a header.
+        if len(lines) == len(rows.samples) + 1:
+            lines.pop(0)
+        # A line without anything is a sample without a label.
+        if len(lines) == len(rows.samples):
+            return ["".join(line) or None for line in lines]
+    if width != 2:
+        raise InputError(
+            f"{labels.label}: needs one label a line for each sample of {rows.label}, "
+            "or two columns, samples and labels"
+        )
+    # A header names no sample, like any line about samples of other tables.
+    samples = set(rows.samples)
+    pairs = [(line[0].strip(), "".join(line[1:])) for line in lines if line]
+    known = [pair for pair in pairs if pair[0] in samples]
+    if not known:
+        raise InputError(f"{labels.label}: names no sample of {rows.label} in its first column")
+    _refuse_unclear([name for name, _ in known], "sample", labels.label)
+    return list(map(dict(known).get, rows.samples))
+
+
+def _all_bytes(source: Source) -> bytes:
+    """Return all bytes of a source, decompressed."""
+    with closing(source.open_stream()) as stream:
+        return b"".join(iter(lambda: stream.read(BLOCK_BYTES), b""))
+
+
+def _refuse_unclear(names: Sequence[str], what: str, label: str) -> None:
+    """Refuse names that are empty, or that occur more than once."""
+    if not all(names):
+        raise InputError(f"{label}: a {what} has no name; give it one")
+    refuse_repeated(names, what, label)
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """Where a raw table is, and how it is laid out."""
+
+    place: str
+    target: str
+    orientation: Orientation
+    labels: str | None
+    label_key: str | None
+    input_format: InputFormat | None
+    separator: str | None
+
+    def opener(self, *, labels_are_numbers: bool) -> Callable[[], Table]:
+        """Return what opens the table, each time from its start."""
+        if self.place == self.labels == STDIN:
+            raise UsageError("INPUT and --labels cannot both be stdin")
+        sources = [source.kept() for source in find_sources(self.place)]
+        if self._is_series_matrix(sources):
+            from dpsel.tables.series_matrix import read_series_matrix
+
+            if self.labels is not None:
+                raise UsageError("a GEO series matrix has its labels in it: leave out --labels")
+            with unchanged(sources):
+                matrix = read_series_matrix(
+                    sources[0], label_key=self.label_key, target=self.target
+                )
+            return self._of_memory(matrix, sources[0], labels_are_numbers)
+        if self.label_key is not None:
+            raise UsageError("--label-key is for GEO series matrices, and this is none")
+        found = common_format(sources, self.input_format)
+        if self.orientation is Orientation.ROWS:
+            table = self._feature_rows(sources, found)
+            return self._of_memory(table, sources[0], labels_are_numbers)
+        if self.labels is not None:
+            raise UsageError("--labels goes with --features-in rows")
+        return lambda: open_sources(sources, found, self.separator)
+
+    def _feature_rows(self, sources: list[Source], found: InputFormat) -> Any:
+        """Read a table with one feature a row."""
+        if len(sources) > 1:
+            raise UsageError("--features-in rows reads one file")
+        labels = None if self.labels is None else find_sources(self.labels)[0]
+        with unchanged(sources if labels is None else [*sources, labels]):
+            return read_feature_rows(
+                sources[0],
+                labels,
+                separator=self.separator,
+                input_format=found,
+                target=self.target,
+            )
+
+    def _of_memory(
+        self, table: Any, source: Source, labels_are_numbers: bool
+    ) -> Callable[[], Table]:
+        """Return what opens a table in memory, or in a file, under the name of its file."""
+        if isinstance(table, TransposedTable):
+            turned = table.numbered() if labels_are_numbers else table
+            return lambda: turned
+        if labels_are_numbers:
+            table = _with_numbers(table, self.target)
+
+        def opened() -> Table:
+            found = frame_table(table)
+            found.label = source.label
+            return found
+
+        return opened
+
+    def _is_series_matrix(self, sources: list[Source]) -> bool:
+        """Return whether this is one GEO series matrix, by its first line."""
+        from dpsel.tables.series_matrix import is_series_matrix
+
+        if (
+            len(sources) > 1
+            or sources[0].remote
+            or self.input_format in (InputFormat.PARQUET, InputFormat.ARROW)
+        ):
+            return False
+        stream = sources[0].open_stream()
+        try:
+            return is_series_matrix(stream.read(64))
+        except OSError:
+            return False
+        finally:
+            stream.close()
+
+
+def _with_numbers(table: Any, target: str) -> Any:
+    """Return a table whose labels are numbers, if any of them is one."""
+    import pyarrow as pa
+
+    place = table.schema.names.index(target)
+    values = text_numbers(table.column(place).combine_chunks())
+    if np.isnan(values).all():
+        return table
+    return table.set_column(place, target, pa.array(values))
+
+
+_MOST_LABELS = 1000
+
+
+def labels_of(open_again: Callable[[], Table], layout: Layout) -> tuple[str, ...]:
+    """Return the distinct labels of the target, in order."""
+    labels: set[str] = set()
+
+    class Collector(TargetCoding):
+        """Looks at labels instead of coding them."""
+
+        def values(self, column: Any) -> FloatArray:
+            found, codes = distinct_labels(column)
+            used = (found[code] for code in np.unique(codes[codes >= 0]).tolist())
+            labels.update(label for label in used if label is not None)
+            return np.zeros(len(column))
+
+    with unchanged_table(open_again()) as table:
+        for piece in table.pending_batches(layout, RowReader(Collector())):
+            piece.read()
+            if len(labels) > _MOST_LABELS:
+                name = table.columns[layout.target].name
+                raise InputError(
+                    f"{table.label}: the target '{name}' has more than {_MOST_LABELS} labels; "
+                    "leave out --encode-target, or name them with --classes"
+                )
+    return sorted_labels(sorted(labels))

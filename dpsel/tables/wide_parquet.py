@@ -1,0 +1,311 @@
+"""Parquet files with few rows and thousands of columns: polars reads these several times faster."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpsel.core.arrays import RealArray
+from dpsel.core.batch import Batch
+from dpsel.errors import InputError
+from dpsel.system.frames import pl
+from dpsel.tables.columns import PANDAS, Column, Kind, Layout, marked_index, pandas_index
+from dpsel.tables.errors import plain_errors
+from dpsel.tables.formats import KINDS, InputFormat
+from dpsel.tables.identity import Identity, identity_of
+from dpsel.tables.parquet_footer import FooterShape, footer_shape
+from dpsel.tables.provenance import KEY, from_metadata, recorded_columns
+from dpsel.tables.sources import Source, named_in_utf8
+from dpsel.tables.spill import rows_of_columns
+from dpsel.tables.table import PendingBatch, RowReader, RowsRead
+
+_LONG_FOOTER = 1 << 20
+_FEW_ROWS = 1 << 16
+_DEEPEST = 100
+
+_begun: "dict[tuple[Path, Identity | None], WideScan | None]" = {}
+
+
+def begin_reading(table: str, *, rows_too: bool) -> None:
+    """Begin to read the footer of a wide Parquet file, while the rest of the command is imported.
+
+    `rows_too` lets it read rows as well, where none has to wait for a charge. Whatever is wrong
+    with the name or the file is found out later.
+    """
+    path = Path(table)
+    with suppress(OSError, ValueError):
+        if table and path.is_file():
+            _begun.clear()
+            _begun[path, identity_of(path)] = _scan(path, rows_too=rows_too)
+
+
+def open_wide_parquet(source: Source) -> "WideParquetTable | None":
+    """Return a table if the file is a wide one, by its footer; None if it is not."""
+    if source.path is None or not source.is_file:
+        return None
+    try:
+        # The identity with which the file is compared at the end: what was read before is of it.
+        this = source.path, source.identity
+        scan = _begun.pop(this) if this in _begun else _scan(source.path)
+    except OSError:
+        return None  # The other reader says what is wrong.
+    if scan is None:
+        return None
+
+    try:
+        table = WideParquetTable(source, scan)
+    except InputError:
+        return None  # The other reader finds out what is wrong, or which names are repeated.
+    return None if table.has_rare_types else table
+
+
+def _scan(path: Path, *, rows_too: bool = False) -> "WideScan | None":
+    """Begin to read a file if it is a wide one."""
+    if not named_in_utf8(path):
+        return None
+    footer = _footer(path)
+    shape = None if footer is None else footer_shape(footer)
+    if footer is None or shape is None or shape.deepest > _DEEPEST or shape.rows > _FEW_ROWS:
+        return None
+
+    recorded = KEY in footer or PANDAS in footer
+    return WideScan(path, shape, recorded=recorded, rows_too=rows_too)
+
+
+def _footer(path: Path) -> bytes | None:
+    """Return the footer of a Parquet file, None if it is short, or there is none."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        if size < 12:
+            return None
+        file.seek(size - 8)
+        tail = file.read(8)
+        length = int.from_bytes(tail[:4], "little")
+        if tail[4:] != b"PAR1" or not _LONG_FOOTER <= length <= size - 12:
+            return None
+        file.seek(size - 8 - length)
+        return file.read(length)
+
+
+# As many as a piece may have: a larger file is read piece by piece, later.
+_CELLS_AHEAD = 1 << 25
+
+
+class WideScan:
+    """To read its footer takes as long as to read such a file: it is begun in a thread."""
+
+    def __init__(
+        self, path: Path, shape: FooterShape, *, recorded: bool, rows_too: bool = False
+    ) -> None:
+        """Begin to read the footer of a file whose shape is known, or all of it if it is small."""
+        self.path = path
+        self.shape = shape
+        self.recorded = recorded
+        """Whether the footer may hold a record of how the table was made, by us or by pandas."""
+        self._scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+        self._whole: pl.DataFrame | None = None
+        few = shape.floats is not None and shape.rows * len(shape.floats) <= _CELLS_AHEAD
+        begin = self._read_rows if rows_too and few else self._read_footer
+        self._reader = threading.Thread(target=begin, daemon=True)
+        self._reader.start()
+
+    def schema(self) -> pl.Schema:
+        """Return names and types, once the footer is known."""
+        self._reader.join()
+        return self._scan.collect_schema()
+
+    def read(self, positions: list[int] | None) -> pl.DataFrame:
+        """Return columns by their positions, or all: polars takes some names for patterns."""
+        self._reader.join()
+        if self._whole is not None:
+            return self._whole if positions is None else self._whole.select(pl.nth(*positions))
+        return (
+            self._scan if positions is None else self._scan.select(pl.nth(*positions))
+        ).collect()
+
+    def _read_footer(self) -> None:
+        """Let the scan read the footer, which it keeps, and no row; errors come again later."""
+        with suppress(InputError), plain_errors(self.path.name, KINDS[InputFormat.PARQUET]):
+            self._scan.select(pl.nth(0)).limit(0).collect()
+
+    def _read_rows(self) -> None:
+        """Read all columns, of which most will be wanted; errors come again later."""
+        with suppress(InputError), plain_errors(self.path.name, KINDS[InputFormat.PARQUET]):
+            self._whole = self._scan.collect()
+
+
+_KIND = KINDS[InputFormat.PARQUET]
+_CELLS_AT_ONCE = 1 << 25
+_CELLS_A_SHARE = 1 << 20
+
+
+class WideParquetTable:
+    """One file, read by polars: each piece is all rows of very many columns."""
+
+    sources: tuple[Source, ...] = ()
+
+    def __init__(self, source: Source, scan: WideScan) -> None:
+        """Read a file by a scan of it."""
+        self.label = source.label
+        self._source = source
+        self._scan = scan
+        self._width = max(1, _CELLS_AT_ONCE // max(1, scan.shape.rows))
+        self._share = max(1, _CELLS_A_SHARE // max(1, scan.shape.rows))
+        floats = scan.shape.floats
+        self._all_floats, self.has_rare_types = floats is not None, False
+        with plain_errors(self.label, _KIND):
+            if floats is not None:
+                self.columns = tuple(map(Column, floats, repeat(Kind.NUMBER)))
+            else:
+                self.columns = self._typed_columns()
+            metadata: dict[bytes, bytes] = {}
+            if scan.recorded:
+                found = pl.read_parquet_metadata(scan.path)
+                metadata = {name.encode(): text.encode() for name, text in found.items()}
+        self.provenance = from_metadata(metadata, [column.name for column in self.columns])
+        marked = marked_index(self.columns, pandas_index(metadata))
+        self.columns = recorded_columns(marked, self.provenance)
+
+    def _typed_columns(self) -> tuple[Column, ...]:
+        """Return columns of any types."""
+        schema = self._scan.schema()
+        # By class, which is enough here: to compare types of polars takes a microsecond each.
+        classes: list[Any] = list(map(type, schema.dtypes()))
+        kinds = {found: _kind_of(found) for found in set(classes)}
+        # Types of others, which this reader may not know by what they are stored as.
+        others = getattr(pl, "BaseExtension", ())
+        self.has_rare_types = any(
+            found is pl.Decimal or issubclass(found, others) for found in kinds
+        )
+        return tuple(map(Column, schema.names(), map(kinds.__getitem__, classes)))
+
+    def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
+        """Yield all pieces, in order."""
+        if not self._in_utf8(layout):
+            yield from self._other_reader().pending_batches(layout, rows)
+            return
+        count = len(layout.features)
+        if layout.whole_rows and self._scan.shape.rows * count > _CELLS_AT_ONCE:
+            # A slice of rows would be cut from all columns, read again for every slice.
+            by_columns = self.pending_batches(replace(layout, whole_rows=False), rows)
+            yield from rows_of_columns(by_columns, count, 1.0)
+            return
+        marks = [layout.target] if layout.person is None else [layout.target, layout.person]
+        these: RowsRead | None = None
+        for first in range(0, max(1, count), self._width):
+            features = list(layout.features[first : first + self._width])
+            with plain_errors(self.label, _KIND):
+                # The first read brings target and person along.
+                found = self._read(features if these is not None else [*features, *marks])
+                if these is None:
+                    target = found.column(layout.target, numbers=not layout.labels)
+                    person = None if layout.person is None else found.column(layout.person)
+                    these = rows.rows(target, person)
+                matrix = found.matrix(features)
+            # The threads share what is to do with it.
+            share = max(1, len(features)) if layout.whole_rows else self._share
+            for start in range(0, max(1, len(features)), share):
+
+                def read(
+                    place: int = first + start,
+                    some: RealArray = matrix[:, start : start + share],
+                    rows: RowsRead = these,
+                ) -> Batch:
+                    return rows.block(place, some)
+
+                done = first + min(start + share, len(features))
+                yield PendingBatch(read, min(1.0, done / max(1, count)))
+
+    def persons(self, position: int) -> Iterator[Any]:
+        """Yield one column of all rows, in order."""
+        try:
+            with plain_errors(self.label, _KIND):
+                found = self._read([position]).column(position)
+        except InputError:  # It may be a text that is no UTF-8.
+            yield from self._other_reader().persons(position)
+        else:
+            yield found
+
+    def close(self) -> None:
+        """Do nothing: every reader closes itself."""
+
+    def _in_utf8(self, layout: Layout) -> bool:
+        """Return whether polars takes the texts that are needed; one that is no UTF-8 stops it."""
+        marks = [place for place in (layout.target, layout.person) if place is not None]
+        texts = [place for place in marks if self.columns[place].kind is Kind.TEXT]
+        try:
+            with plain_errors(self.label, _KIND):
+                if texts:
+                    self._read(texts)
+        except InputError:
+            return False
+        return True
+
+    def _read(self, positions: list[int]) -> "_Columns":
+        """Read columns by position. All is fastest."""
+        ordered = sorted(set(positions))
+        frame = self._scan.read(ordered if len(ordered) < len(self.columns) else None)
+        if frame.columns != [self.columns[position].name for position in ordered]:
+            raise InputError(f"{self.label}: its columns were read in two ways; this is no table")
+        return _Columns(frame, ordered, self._all_floats)
+
+    def _other_reader(self) -> Any:
+        """Return the reader that takes any file, and more time."""
+        from dpsel.tables.parquet import ParquetTable
+
+        return ParquetTable(self._source)
+
+
+class _Columns:
+    """Some columns of a table, by their positions there."""
+
+    def __init__(self, frame: pl.DataFrame, positions: list[int], all_floats: bool) -> None:
+        self._frame = frame
+        self._all_floats = all_floats
+        self._place: Sequence[int] | dict[int, int] = range(frame.width)
+        if positions[-1] != frame.width - 1:
+            self._place = {position: place for place, position in enumerate(positions)}
+
+    def column(self, position: int, *, numbers: bool = False) -> Any:
+        """Return one column for Arrow, without a copy of each text; or floats as `numbers`."""
+        column = self._frame.to_series(self._place[position])
+        if numbers and column.dtype.is_float():
+            return column.to_numpy().astype(np.float64)
+        return column.to_arrow(compat_level=pl.CompatLevel.newest())
+
+    def matrix(self, positions: Sequence[int]) -> RealArray:
+        """Return columns of numbers, NaN where a cell is missing."""
+        places = list(map(self._place.__getitem__, positions))
+        if self._all_floats:
+            return _columns_of(self._frame.to_numpy(), places)
+        frame = self._frame
+        if len(places) < frame.width:
+            frame = frame.select(pl.nth(*places))
+        if not all(dtype.is_float() for dtype in frame.dtypes):
+            frame = frame.cast(pl.Float64, strict=False)
+        return np.asarray(frame.to_numpy(), order="F")
+
+
+def _columns_of(matrix: RealArray, places: list[int]) -> RealArray:
+    """Return some columns; rising neighbors without a copy."""
+    if not places:
+        return matrix[:, :0]
+    if places == list(range(places[0], places[0] + len(places))):
+        return matrix[:, places[0] : places[-1] + 1]
+    return matrix.T[places].T
+
+
+def _kind_of(dtype: Any) -> Kind:
+    """Return what a column of a polars type holds."""
+    if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
+        return Kind.NUMBER
+    if dtype.is_temporal():
+        return Kind.TIME
+    if dtype == pl.Binary:
+        return Kind.BINARY
+    return Kind.OTHER if dtype.is_nested() else Kind.TEXT

@@ -1,0 +1,89 @@
+"""Which columns play which part."""
+
+import pytest
+
+from dpsel.errors import InputError, UsageError
+from dpsel.system.text import nearest
+from dpsel.tables.columns import Column, Kind, Wanted, choose_columns
+
+COLUMNS = [
+    Column("gene_1", Kind.NUMBER),
+    Column("gene_2", Kind.NUMBER),
+    Column("age", Kind.NUMBER),
+    Column("a,b", Kind.NUMBER),
+    Column("x[1]", Kind.NUMBER),
+    Column("y", Kind.NUMBER),
+]
+TEXTS = [*COLUMNS, Column("ward", Kind.TEXT), Column("born", Kind.TIME)]
+
+
+def names(columns: list[Column] = COLUMNS, **wanted: object) -> tuple[str, ...]:
+    return choose_columns(columns, Wanted(**{"target": "y", **wanted}), "t").names  # type: ignore[arg-type]
+
+
+def test_features_are_all_columns_but_the_target() -> None:
+    assert names() == ("gene_1", "gene_2", "age", "a,b", "x[1]")
+    assert names(target="age") == ("gene_1", "gene_2", "a,b", "x[1]", "y")
+    assert names(person="gene_1") == ("gene_2", "age", "a,b", "x[1]")
+
+
+@pytest.mark.parametrize(
+    ("features", "exclude", "expected"),
+    [
+        (("gene_*",), (), ("gene_1", "gene_2")),
+        (("age,gene_1",), (), ("gene_1", "age")),
+        (("age", "gene_?"), ("gene_2",), ("gene_1", "age")),
+        (("a,b",), (), ("a,b",)),
+        (("x[1]",), (), ("x[1]",)),
+        ((), ("gene_*,x[1]",), ("age", "a,b")),
+        (("*",), ("a*",), ("gene_1", "gene_2", "x[1]")),
+    ],
+)
+def test_names_and_globs_choose_features_in_the_table_s_order(
+    features: tuple[str, ...], exclude: tuple[str, ...], expected: tuple[str, ...]
+) -> None:
+    assert names(features=features, exclude=exclude) == expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ({"target": "Y"}, "--target: t has no column 'Y'; did you mean 'y'?"),
+        ({"target": "zzzzz"}, "--target: t has no column 'zzzzz'"),
+        ({"person": "agee"}, "--person: t has no column 'agee'; did you mean 'age'?"),
+        ({"features": ("gen_1",)}, "--features: t has no column 'gen_1'; did you mean 'gene_1'?"),
+        ({"exclude": ("gene-*",)}, "--exclude: t has no column 'gene-*'; did you mean 'gene_2'?"),
+        ({"person": "y"}, "--person and --target are the same column, 'y'"),
+    ],
+)
+def test_an_unknown_column_is_named_with_the_nearest_one(
+    wanted: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UsageError) as raised:
+        names(COLUMNS, **wanted)
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("columns", "wanted", "message"),
+    [
+        (TEXTS, {}, "t: column 'ward' (and 1 more) holds text, not numbers; leave it out with"),
+        (TEXTS, {"exclude": ("ward",)}, "t: column 'born' holds dates or times, not numbers;"),
+        (TEXTS, {"target": "ward", "exclude": ("born",)}, "t: the target 'ward' holds text; name"),
+        (COLUMNS, {"features": ("y",)}, "t: no feature column is left besides the target"),
+        (COLUMNS, {"exclude": ("*",)}, "t: no feature column is left besides the target"),
+        ([*COLUMNS, COLUMNS[0]], {}, "t: columns 1 and 7 have the same name; rename one"),
+    ],
+)
+def test_columns_that_cannot_be_features_are_refused(
+    columns: list[Column], wanted: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError) as raised:
+        names(columns, **wanted)
+    assert str(raised.value).startswith(message)
+
+
+def test_the_nearest_of_very_many_names_is_found_quickly() -> None:
+    many = [f"gene_{i}" for i in range(200_000)]
+    assert nearest("Gene_77", many) == "gene_77"
+    assert nearest("gene_1777x", many) is not None

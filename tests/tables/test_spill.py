@@ -1,0 +1,191 @@
+"""Temporary files for rows that do not fit in memory: when, where, and what is in them."""
+
+import io
+import os
+import stat
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpsel.core.matrix import KeptTable
+from dpsel.errors import InputError, UsageError
+from dpsel.tables import parquet as parquet_table
+from dpsel.tables import wide_parquet
+from dpsel.tables import wide_parquet as wide_parquet_table
+from dpsel.tables.columns import Wanted, choose_columns
+from dpsel.tables.labels import TargetCoding
+from dpsel.tables.opening import open_table
+from dpsel.tables.sources import _spooled
+from dpsel.tables.spill import ScratchKeeper, memory_for_tables, parsed_size
+from dpsel.tables.table import RowReader
+from tests.cli.conftest import ROOT
+from tests.sample_tables import numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("1000", 1000),
+        ("2GB", 2_000_000_000),
+        ("1.5 gb", 1_500_000_000),
+        ("500M", 500_000_000),
+        ("64KiB", 65536),
+        (" 1TiB ", 1 << 40),
+        ("0", 0),
+    ],
+)
+def test_sizes_are_read_as_people_write_them(text: str, size: int) -> None:
+    assert parsed_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["much", "-1", "2XB", "1e9", "2 G B", "iB", "5iB"])
+def test_other_sizes_are_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPSEL_MEMORY", text)
+    with pytest.raises(UsageError, match="DPSEL_MEMORY must be a size such as 2GB"):
+        memory_for_tables()
+
+
+def test_without_a_word_it_is_some_of_what_the_machine_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DPSEL_MEMORY", raising=False)
+    every = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert 0 < memory_for_tables() < every
+
+
+@pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_limits_of_the_process_count(limit: str) -> None:
+    code = (
+        "import resource\n"
+        f"resource.setrlimit(resource.{limit}, (1 << 30, 1 << 30))\n"
+        "from dpsel.tables.spill import memory_for_tables\n"
+        "print(memory_for_tables())"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment.pop("DPSEL_MEMORY", None)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, env=environment, check=True
+    )
+    assert 0 < int(done.stdout) < 1 << 30
+
+
+def open_files() -> dict[str, os.stat_result]:
+    """Return the files that this process has open and that have no name any more."""
+    found = {}
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            place = os.readlink(f"/proc/self/fd/{name}")
+            if place.endswith("(deleted)"):
+                found[f"{name} {place}"] = os.stat(f"/proc/self/fd/{name}")
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_the_file_has_no_name_and_is_gone_with_the_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    before = set(open_files())
+    keeper = ScratchKeeper(None)
+    tile = keeper.keep(np.full((1000, 3), 0.1))
+    (new,) = (file for name, file in open_files().items() if name not in before)
+    assert os.listdir(tmp_path) == []
+    assert stat.S_IMODE(new.st_mode) == 0o600
+    assert new.st_nlink == 0
+    assert new.st_size == 1000 * 3 * 8
+    assert tile.columns(1, 2).tolist() == [[0.1]] * 1000
+    del tile, keeper
+    assert set(open_files()) == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+@pytest.mark.parametrize(
+    ("value", "size"), [(0.1, 8), (0.5, 4), (np.nan, 4), (-np.inf, 4), (1e300, 8), (2.0**24 + 1, 8)]
+)
+def test_values_take_four_bytes_only_if_none_changes(value: float, size: int) -> None:
+    before = set(open_files())
+    keeper = ScratchKeeper(None)
+    X = np.zeros((50, 2))
+    X[7, 1] = value
+    tile = keeper.keep(X)
+    (new,) = (file for name, file in open_files().items() if name not in before)
+    assert new.st_size == 100 * size
+    assert np.array_equal(tile.columns(0, 2), X, equal_nan=True)
+
+
+def test_rows_stay_in_memory_until_their_copies_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPSEL_MEMORY", "24000")
+    keeper = ScratchKeeper(3.0)
+    first = keeper.keep(np.full((500, 1), 0.1))
+    second = keeper.keep(np.full((500, 1), 0.2))
+    assert keeper.cells_at_once is None
+    third = keeper.keep(np.full((1, 1), 0.3))
+    assert keeper.cells_at_once == 1 << 17
+    assert [float(tile.columns(0, 1)[-1, 0]) for tile in (first, second, third)] == [0.1, 0.2, 0.3]
+
+
+def test_a_mapped_table_lies_behind_what_was_kept() -> None:
+    keeper = ScratchKeeper(None)
+    tile = keeper.keep(np.full((7, 3), 0.1))
+    mapped = keeper.mapped(5, 2)
+    assert mapped.flags.f_contiguous
+    assert mapped.tolist() == [[0.0] * 2] * 5
+    mapped[:] = 2.0
+    later = keeper.keep(np.full((7, 3), 0.3))
+    assert mapped.tolist() == [[2.0] * 2] * 5
+    assert tile.columns(0, 3).tolist() == [[0.1] * 3] * 7
+    assert later.columns(2, 3).tolist() == [[0.3]] * 7
+
+
+def test_no_other_folder_is_used_than_the_one_that_the_user_wants(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "t.parquet").touch()
+    for wanted in ("missing", "t.parquet"):
+        monkeypatch.setenv("TMPDIR", str(tmp_path / wanted))
+        with pytest.raises(InputError, match=r"cannot be written: no.*; set TMPDIR"):
+            ScratchKeeper(None)
+        with pytest.raises(InputError, match=r"copied to a temporary file: no.*; set TMPDIR"):
+            _spooled("stdin", io.BytesIO(b"x,y"))
+    monkeypatch.setenv("TMPDIR", "")
+    ScratchKeeper(None)
+
+
+@pytest.mark.parametrize("kind", ["many columns", "wide"])
+@pytest.mark.parametrize("memory", ["1GB", "0"])
+def test_whole_rows_are_the_same_when_read_by_columns(
+    kind: str, memory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DPSEL_MEMORY", memory)
+    path = tmp_path / "t.parquet"
+    frame = numbers(50, 20)
+    frame.write_parquet(path, row_group_size=17)
+    if kind == "wide":
+        monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 1)
+        monkeypatch.setattr(wide_parquet_table, "_CELLS_AT_ONCE", 300)
+    else:
+        monkeypatch.setattr(parquet_table, "_MANY_COLUMNS", 5)
+        monkeypatch.setattr(parquet_table, "_CELLS_AT_ONCE", 100)
+    with closing(open_table(path)) as table:
+        assert type(table).__name__ == ("WideParquetTable" if kind == "wide" else "ParquetTable")
+        layout = choose_columns(table.columns, Wanted("y"), table.label)
+        pieces = list(table.pending_batches(replace(layout, whole_rows=True), RowReader(TargetCoding())))
+    blocks = [piece.read() for piece in pieces]
+    assert [block.first_feature for block in blocks] == [0] * len(blocks)
+    assert pieces[-1].done == 1.0
+    found = np.concatenate([np.column_stack([block.X, block.y]) for block in blocks])
+    assert np.array_equal(found, frame.to_numpy(), equal_nan=True)
+
+
+def test_the_memory_of_what_was_let_go_is_free() -> None:
+    keeper = ScratchKeeper(1.0)
+    table = KeptTable(keeper, 2)
+    table.add(0, np.ones((10, 2)))
+    assert [reference() is not None for reference in keeper._held] == [True]
+    table.array()
+    assert [reference() is not None for reference in keeper._held] == [False]
