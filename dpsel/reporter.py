@@ -1,23 +1,23 @@
 """Where the data's holder hears how things go."""
 
-from typing import Protocol
 
-
-class Reporter(Protocol):
-    """Where the data's holder hears how things go; nothing of it is for release."""
+class Reporter:
+    """Hears how things go, and says nothing: others say it. Nothing of it is for release."""
 
     def note(self, message: str) -> None:
         """Say something the holder should know."""
-        ...
 
     def warn(self, message: str) -> None:
         """Say something that the holder must know, and cannot ask to be spared."""
-        ...
+
+    def receipt(self, message: str) -> None:
+        """Say what was charged, or why nothing was."""
+
+    def table(self, title: str, rows: list[tuple[str, str]]) -> None:
+        """Show names and values."""
 
     def size(self, file_bytes: int) -> None:
         """Say that files of so many bytes are read now, from their start; 0 if that is unknown."""
-        ...
 
     def progress(self, done: float) -> None:
         """Say which share of the table has been read."""
-        ...

@@ -89,7 +89,7 @@ POINTS: dict[str, Callable[[], None]] = {
     "after the charge": lambda: after(LedgerFile, "charge"),
     "at the first draw": lambda: before(SystemRandomness, "words"),
     "after the first draw": lambda: after(SystemRandomness, "words"),
-    "after all draws": lambda: after(dpsel.selection.run, "select_from_scores"),
+    "after all draws": lambda: after(dpsel.selection.run, "release"),
     "before the store": lambda: before(LedgerFile, "store"),
     "in the store": at_statement("BEGIN IMMEDIATE", "UPDATE", "COMMIT"),
     "after the store": lambda: after(LedgerFile, "store"),

@@ -1,8 +1,8 @@
 """Small tables of our own, in every format, and their private scores."""
 
 import gzip
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,19 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from dpsel.budget.account import NoAccount
+from dpsel.budget.place import Demands
+from dpsel.cluster.place import Scheduler
+from dpsel.cluster.shards import Cluster
+from dpsel.core.release import Selection
 from dpsel.core.scores.base import Scores
-from dpsel.selection.request import Request, make_request
-from dpsel.selection.run import score_table
-from dpsel.tables.columns import choose_columns
+from dpsel.options import filled
+from dpsel.reporter import Reporter
+from dpsel.selection.on_cluster import ClusterJob
+from dpsel.selection.options import Bounding, Columns, Drawing, Privacy, Scoring
+from dpsel.selection.request import Request, make_request, select_run
+from dpsel.selection.run import SelectJob, carry_out
+from dpsel.tables.formats import Reading
 from dpsel.tables.opening import open_table
 from dpsel.tables.table import Table
 
@@ -42,7 +51,7 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
-class Silent:
+class Silent(Reporter):
     """A reporter that remembers what it was told."""
 
     def __init__(self) -> None:
@@ -63,20 +72,58 @@ class Silent:
         self.shares.append(done)
 
 
-def plan_for(**options: Any) -> Request:
-    return make_request(**{**DEFAULTS, **options})
+def request_for(**options: Any) -> Request:
+    """Return the request that these options of `select` make."""
+    given = {**DEFAULTS, **options}
+    return make_request(
+        filled(Columns, given),
+        filled(Bounding, given),
+        filled(Privacy, given),
+        filled(Scoring, given),
+        filled(Drawing, given),
+        filled(Reading, given),
+    )
+
+
+def free_account(table: Any, request: Request) -> NoAccount:
+    """Return the account of a run that no ledger pays for, and nobody demands anything of."""
+    return NoAccount(select_run(table, request), Demands())
+
+
+def selected(
+    table: Any, request: Request, reporter: Reporter, cluster: Cluster | None = None
+) -> Selection:
+    """Return what `select` releases, here or on a cluster that a test makes up."""
+    if cluster is None:
+        return carry_out(
+            SelectJob(table, request, reporter), free_account(table, request)
+        ).selection
+    job = MadeUpClusterJob(table, request, reporter, Scheduler("tcp://nowhere:1", 1))
+    job.made_up = cluster
+    return carry_out(job, free_account(table, request)).selection
+
+
+class MadeUpClusterJob(ClusterJob):
+    """A job on a cluster that nobody has to connect to."""
+
+    made_up: Cluster
+
+    @contextmanager
+    def connected(self) -> Iterator[Cluster]:
+        yield self.made_up
 
 
 def scored(table: Any, **options: Any) -> Scores:
     """Return the private scores that a run of `select` would use."""
-    plan = plan_for(**options)
-    return scored_table(open_table(table, plan.input_format, plan.separator), plan)
+    request = request_for(**options)
+    reading = request.reading
+    return scored_table(open_table(table, reading.input_format, reading.separator), request)
 
 
-def scored_table(opened: Table, plan: Request) -> Scores:
-    with closing(opened):
-        layout = choose_columns(opened.columns, plan.wanted, opened.label)
-        return score_table(opened, layout, plan, Silent()).score.scores()
+def scored_table(opened: Table, request: Request) -> Scores:
+    job = SelectJob(None, request, Silent())
+    with closing(opened), job.checked(opened, free_account("t.csv", request)):
+        return job.read(opened).scores
 
 
 def numbers(rows: int, columns: int, seed: int = 0) -> pl.DataFrame:

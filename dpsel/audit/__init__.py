@@ -1,3 +1,1 @@
 """Audits of mechanisms, scores and whole commands, carried out on all cores."""
-
-

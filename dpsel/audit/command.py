@@ -418,7 +418,9 @@ _WORTH_WORKERS = 2_000
 LIBRARIES = ("numpy", "scipy", "polars", "pyarrow")
 
 
-def audit_command(plan: CommandRequest, reporter: Reporter, command_line: CommandLine) -> Certificate:
+def audit_command(
+    plan: CommandRequest, reporter: Reporter, command_line: CommandLine
+) -> Certificate:
     """Run the command on neighboring files, and bound the loss of what it releases.
 
     Every run that is counted goes through `command_line`, writes its record to a file, and is paid

@@ -1,37 +1,37 @@
-"""How a run is paid for: charged before it reads a row, stored before it is released."""
+"""How a run is paid for: charged before it reads a row, stored before it is released.
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+Texts go in and out: what is on this side of the house sees no table and no array.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from dpsel.budget.amounts import Amount, cost_of
 from dpsel.budget.place import (
     NAME_VARIABLE,
     REQUIRE_LEDGER,
     Demands,
+    Payment,
     check_name,
     check_run_id,
     ledger_from_environment,
     ledger_place,
 )
-from dpsel.core.guarantee import Guarantee
-from dpsel.core.release import Selection
+from dpsel.core.guarantee import Guarantee, Scope
 from dpsel.errors import DpselError, UsageError
 from dpsel.reporter import Reporter
-from dpsel.selection.record import OutputFormat, selection_text
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # Most runs have no ledger, and need no SQLite.
     from dpsel.budget.ledger import Asked, Charge, LedgerFile, Standing
-
 
 SEEDED = "a draw with --seed is not private"
 NOT_PRIVATE = "the method is not private"
 
 
 @dataclass(frozen=True)
-class Order:
+class Run:
     """What is to be run. Equal parameters, with equal costs, are one run under one run id."""
 
     command: str
@@ -40,7 +40,6 @@ class Order:
     parameters: Mapping[str, Any]
     not_private: str | None
     """Why nothing is promised; None if the guarantee is."""
-    demands: Demands
 
     @property
     def free_because(self) -> str | None:
@@ -48,42 +47,6 @@ class Order:
         if self.not_private is None:
             return None
         return f"{self.not_private}, so there is no budget to spend on it"
-
-
-def charge_nothing() -> None:
-    """Run without a ledger."""
-
-
-class Payer(Reporter, Protocol):
-    """Whoever runs something, and hears what it cost."""
-
-    def receipt(self, message: str) -> None:
-        """Hear what was charged, or why nothing was."""
-        ...
-
-
-@dataclass(frozen=True)
-class Release:
-    """What may be published."""
-
-    selection: Selection
-    stored: str | None = None
-    """The record as a ledger keeps it."""
-
-    @property
-    def record(self) -> str:
-        """Return the record in JSON; of one run id always the same bytes."""
-        return self.stored or selection_text(self.selection, OutputFormat.JSON)
-
-
-@dataclass(frozen=True)
-class Purse:
-    """The ledger that pays for a run."""
-
-    file: "LedgerFile"
-    name: str
-    asked: "Asked"
-    demands: Demands
 
 
 @dataclass(frozen=True)
@@ -112,193 +75,238 @@ class Quote:
     def refuse_overrun(self) -> None:
         """Refuse, as a run would, what does not fit into its ledger."""
         if self.ledger is not None:
-            from dpsel.budget.ledger import refuse_overrun
-
-            refuse_overrun(self.ledger, self.cost)
+            self.ledger.refuse_overrun(self.cost)
 
 
-class _ReleasedMeanwhile(Exception):
-    """Another process with the same run id was first."""
+class NoAccount:
+    """The account of a run that no ledger pays for."""
 
-    def __init__(self, charge: "Charge") -> None:
-        self.charge = charge
+    name: str | None = None
 
+    def __init__(self, run: Run, demands: Demands) -> None:
+        """Know what the run would cost, and what it must be."""
+        self._run = run
+        self._demands = demands
 
-def open_purse(
-    order: Order,
-    payer: Payer,
-    *,
-    ledger: str | None,
-    ledger_file: str | Path | None,
-    run_id: str | None,
-) -> Purse | None:
-    """Return the ledger that was named, by argument or environment; None if nothing is charged."""
-    named = {"--ledger": ledger, "--run-id": run_id, "--ledger-file": ledger_file}
-    given = [option for option, value in named.items() if value is not None]
-    from_environment = ledger_from_environment()
-    _refuse_unmet(order, ledger or from_environment)
-    if order.free_because is not None:
-        if given:
-            raise UsageError(f"{given[0]}: {order.free_because}; leave it out")
-        if from_environment is not None:
-            payer.note(f"{NAME_VARIABLE} is not charged: {order.free_because}")
+    def refuse_partial(self, scope: Scope | None) -> None:
+        """Refuse a guarantee that does not cover what was demanded; `scope` is None for none."""
+        self._demands.refuse_partial(scope)
+
+    def is_at(self, place: str) -> bool:
+        """Return whether a file is the ledger itself."""
+        return False
+
+    def released(self) -> str | None:
+        """Return the record that this run has released before."""
         return None
-    name = ledger if ledger is not None else from_environment
-    if name is None:
-        if given:
-            raise UsageError(f"{given[0]} needs --ledger NAME, or {NAME_VARIABLE}")
+
+    def charge(self) -> str | None:
+        """Charge the run, durably; or return the record that another process released meanwhile."""
         return None
-    from dpsel.budget.ledger import Asked, LedgerFile, Terms
 
-    asked = Asked(
-        cost=cost_of(order.guarantee),
-        terms=Terms(order.guarantee.neighbors, order.person),
-        rows_per_unit=int(order.guarantee.unit.rows),
-        command=order.command,
-        parameters=order.parameters,
-        run_id=None if run_id is None else check_run_id(run_id),
-    )
-    return Purse(LedgerFile(ledger_place(ledger_file)), check_name(name), asked, order.demands)
+    @contextmanager
+    def charged(self) -> Iterator[None]:
+        """Let errors in here say what was charged, and stays charged."""
+        yield
 
+    def store(self, record: str, guarantee: Guarantee | None) -> str:
+        """Keep the record that was drawn, durably, and return the one that may be released."""
+        return record
 
-def _refuse_unmet(order: Order, ledger: str | None) -> None:
-    """Refuse a run that is known not to be as it was demanded, before anything is opened."""
-    if order.demands.ledger and (ledger is None or order.free_because is not None):
-        missing = order.free_because or f"none is named; give --ledger NAME, or {NAME_VARIABLE}"
-        raise UsageError(f"a ledger is required (--require-ledger or {REQUIRE_LEDGER}): {missing}")
-    if order.not_private is not None:
-        order.demands.refuse_partial(None)
+    def quote(self) -> Quote:
+        """Return what the run would cost."""
+        free = self._run.free_because
+        cost = cost_of(self._run.guarantee) if free is None else Amount()
+        return Quote(self._run.command, cost, free, None)
 
+    def kept(self) -> str | None:
+        """Return how to get a release that was stored, but could not be written; None if not."""
+        return None
 
-def quote(order: Order, purse: Purse | None) -> Quote:
-    """Return what a run would cost; reads no table, and charges nothing."""
-    if order.free_because is not None:
-        return Quote(order.command, Amount(), order.free_because, None)
-    if purse is None:
-        return Quote(order.command, cost_of(order.guarantee), None, None)
-    ledger, done = purse.file.released(purse.name, purse.asked)
-    if done is not None:
-        because = f"run id '{purse.asked.run_id}' has its release already"
-        return Quote(order.command, Amount(), because, ledger)
-    return Quote(order.command, purse.asked.cost, None, ledger)
+    def damaged(self) -> DpselError:
+        """Return what is wrong if a stored record is none."""
+        raise AssertionError("nothing is stored without a ledger")
 
 
-def carry_out(
-    run: Callable[[Callable[[], None]], Selection], purse: Purse | None, payer: Payer
-) -> Release:
-    """Run, and return what may be released: charge first, then draw, then store, then release.
-
-    `run` is given what charges, and calls it once, before it reads a row: see `run_select`.
+class Account(NoAccount):
+    """What one run has to do with the ledger that pays for it.
 
     Privacy:
-        Guarantee: nothing is returned whose cost is not on the disk, charged before the first
-            draw. What fails or dies after that stays charged: whether it did may depend on the
-            rows or the draw. For the same reason a run id that was charged, and has no release, is
-            charged again: the draw is a new one. A run id that has its release returns that one,
+        Guarantee: nothing may be released whose cost is not on the disk, charged before the first
+            row is read. What fails or dies after that stays charged: whether it did may depend on
+            the rows or the draw. For the same reason a run id that was charged, and has no release,
+            is charged again: the draw is a new one. A run id that has its release returns that one,
             reads no table and costs nothing; the same bytes tell nothing new.
         Assumes: see `LedgerFile.charge`.
         Tested by: tests/privacy/test_ledger_crashes.py
     """
-    if purse is None:
-        return Release(run(charge_nothing))
-    from dpsel.budget.ledger import refuse_overrun
 
-    ledger, done = purse.file.released(purse.name, purse.asked)
-    if done is not None:
-        return _again(done, purse, payer)
-    # The charge itself decides; this spares opening a table in vain.
-    refuse_overrun(ledger, purse.asked.cost)
-    charges: list[Charge | None] = []
+    def __init__(
+        self,
+        run: Run,
+        demands: Demands,
+        ledgers: "LedgerFile",
+        name: str,
+        asked: "Asked",
+        reporter: Reporter,
+    ) -> None:
+        """Charge `name` for what is asked, and tell the reporter."""
+        super().__init__(run, demands)
+        self.name: str = name
+        self._ledgers = ledgers
+        self._asked = asked
+        self._reporter = reporter
+        self._charge: Charge | None = None
+        self._charging = False
 
-    def charge() -> None:
-        # None while it is not known whether the charge is on the disk.
-        charges.append(None)
-        charges[-1] = _charge(purse, payer)
+    def is_at(self, place: str) -> bool:
+        """Return whether a file is the ledger itself."""
+        return self._ledgers.is_at(place)
 
-    try:
-        selection = run(charge)
-        return _store(selection, charges, purse)
-    except _ReleasedMeanwhile as meanwhile:
-        return _again(meanwhile.charge, purse, payer)
-    except DpselError as error:
-        if any(charges):
-            raise type(error)(f"{error}; {_spent(charges, purse)}") from error
-        raise
-    except BaseException:  # An interrupt, or a bug.
-        if charges:
-            payer.warn(_spent(charges, purse))
-        raise
+    def released(self) -> str | None:
+        """Return the record that this run id stands for; refuse at once what does not fit."""
+        ledger, done = self._ledgers.released(self.name, self._asked)
+        if done is not None:
+            return self._again(done)
+        # The charge itself decides; this spares opening a table in vain.
+        ledger.refuse_overrun(self._asked.cost)
+        return None
 
-
-def _store(selection: Selection, charges: "Sequence[Charge | None]", purse: Purse) -> Release:
-    """Keep what was drawn in the ledger, and return what may be released."""
-    charge = charges[0] if len(charges) == 1 else None
-    if charge is None or not _states(selection, purse.asked):
-        raise RuntimeError("a release must be charged once, with what its record states")
-    record = selection_text(selection, OutputFormat.JSON)
-    kept = purse.file.store(purse.name, charge, record)
-    return Release(selection, record) if kept == record else _stored(kept, purse)
-
-
-def _spent(charges: "Sequence[Charge | None]", purse: Purse) -> str:
-    """Return what a run that released nothing has cost."""
-    amount = _words(purse.asked.cost)
-    if any(charges):
-        return f"{amount} was charged to the ledger '{purse.name}' and stays charged"
-    return (
-        f"{amount} may have been charged to the ledger '{purse.name}', and then stays charged; "
-        f"`dpsel budget log {purse.name}` shows it"
-    )
-
-
-def _charge(purse: Purse, payer: Payer) -> "Charge":
-    """Charge a run, and say so."""
-    asked = purse.asked
-    paid = purse.file.charge(purse.name, asked)
-    if paid.charge.release is not None:
-        raise _ReleasedMeanwhile(paid.charge)
-    if paid.unfinished:
-        payer.note(
-            f"run id '{asked.run_id}' was charged before and has no release; a new draw is charged "
-            "again"
+    def charge(self) -> str | None:
+        """Charge the run, durably; or return the record that another process released meanwhile."""
+        if self._charging:
+            raise RuntimeError("a run is charged once")
+        self._charging = True
+        paid = self._ledgers.charge(self.name, self._asked)
+        if paid.charge.release is not None:
+            self._charging = False
+            return self._again(paid.charge)
+        self._charge = paid.charge
+        if paid.unfinished:
+            self._reporter.note(
+                f"run id '{self._asked.run_id}' was charged before and has no release; a new draw "
+                "is charged again"
+            )
+        left = _words(paid.ledger.left)
+        self._reporter.receipt(
+            f"charged {_words(self._asked.cost)} to the ledger '{self.name}'; {left} left"
         )
-    left = _words(paid.ledger.left)
-    payer.receipt(f"charged {_words(asked.cost)} to the ledger '{purse.name}'; {left} left")
-    return paid.charge
+        return None
 
+    @contextmanager
+    def charged(self) -> Iterator[None]:
+        """Let errors in here say what was charged, and stays charged."""
+        try:
+            yield
+        except DpselError as error:
+            if self._charge is not None:
+                raise type(error)(f"{error}; {self._spent()}") from error
+            raise
+        except BaseException:  # An interrupt, or a bug.
+            if self._charging:
+                self._reporter.warn(self._spent())
+            raise
 
-def _states(selection: Selection, asked: "Asked") -> bool:
-    """Return whether a record states just what was charged."""
-    stated = selection.guarantee
-    return (
-        stated is not None
-        and cost_of(stated) == asked.cost
-        and stated.neighbors is asked.terms.neighbors
-        and (stated.unit.name == "person") is (asked.terms.person is not None)
-        and stated.unit.rows == asked.rows_per_unit
-    )
+    def store(self, record: str, guarantee: Guarantee | None) -> str:
+        """Keep the record that was drawn, durably, and return the one that may be released."""
+        if self._charge is None or not _states(guarantee, self._asked):
+            raise RuntimeError("a release must be charged once, with what its record states")
+        return self._ledgers.store(self.name, self._charge, record)
 
+    def quote(self) -> Quote:
+        """Return what the run would cost; reads no table, and charges nothing."""
+        ledger, done = self._ledgers.released(self.name, self._asked)
+        if done is not None:
+            because = f"run id '{self._asked.run_id}' has its release already"
+            return Quote(self._run.command, Amount(), because, ledger)
+        return Quote(self._run.command, self._asked.cost, None, ledger)
 
-def _again(charge: "Charge", purse: Purse, payer: Payer) -> Release:
-    """Return the release of an earlier run."""
-    payer.receipt(
-        f"run id '{purse.asked.run_id}' was released before ({charge.time}): this is that release, "
-        "and costs nothing"
-    )
-    return _stored(str(charge.release), purse)
+    def kept(self) -> str | None:
+        """Return how to get a release that was stored, but could not be written."""
+        again = f"`dpsel budget export {self.name}` prints it"
+        if self._asked.run_id is not None:
+            again = f"run it again with --run-id {self._asked.run_id}, at no cost"
+        return f"the release was charged and is kept: {again}"
 
-
-def _stored(record: str, purse: Purse) -> Release:
-    """Return a release from the record that a ledger keeps, if it is as it was demanded."""
-    try:
-        selection = Selection.from_dict(json.loads(record))
-    except (ValueError, KeyError, TypeError, AttributeError, UsageError):
+    def damaged(self) -> DpselError:
+        """Return what is wrong if a stored record is none."""
         from dpsel.budget.schema import damaged
 
-        raise damaged(purse.file.place) from None
-    stated = selection.guarantee
-    purse.demands.refuse_partial(None if stated is None else stated.scope)
-    return Release(selection, record)
+        return damaged(self._ledgers.place)
+
+    def _again(self, charge: "Charge") -> str:
+        """Return the release of an earlier run."""
+        self._reporter.receipt(
+            f"run id '{self._asked.run_id}' was released before ({charge.time}): this is that "
+            "release, and costs nothing"
+        )
+        return str(charge.release)
+
+    def _spent(self) -> str:
+        """Return what a run that released nothing has cost."""
+        amount = _words(self._asked.cost)
+        if self._charge is not None:
+            return f"{amount} was charged to the ledger '{self.name}' and stays charged"
+        return (
+            f"{amount} may have been charged to the ledger '{self.name}', and then stays charged; "
+            f"`dpsel budget log {self.name}` shows it"
+        )
+
+
+def open_account(run: Run, payment: Payment, reporter: Reporter) -> NoAccount:
+    """Return the account of a run: with the ledger that is named, by option or environment."""
+    named = {
+        "--ledger": payment.ledger,
+        "--run-id": payment.run_id,
+        "--ledger-file": payment.ledger_file,
+    }
+    given = [option for option, value in named.items() if value is not None]
+    from_environment = ledger_from_environment()
+    demands = payment.demands()
+    _refuse_unmet(run, demands, payment.named_ledger)
+    if run.free_because is not None:
+        if given:
+            raise UsageError(f"{given[0]}: {run.free_because}; leave it out")
+        if from_environment is not None:
+            reporter.note(f"{NAME_VARIABLE} is not charged: {run.free_because}")
+        return NoAccount(run, demands)
+    name = payment.named_ledger
+    if name is None:
+        if given:
+            raise UsageError(f"{given[0]} needs --ledger NAME, or {NAME_VARIABLE}")
+        return NoAccount(run, demands)
+    from dpsel.budget.ledger import Asked, LedgerFile, Terms
+
+    asked = Asked(
+        cost=cost_of(run.guarantee),
+        terms=Terms(run.guarantee.neighbors, run.person),
+        rows_per_unit=int(run.guarantee.unit.rows),
+        command=run.command,
+        parameters=run.parameters,
+        run_id=None if payment.run_id is None else check_run_id(payment.run_id),
+    )
+    ledgers = LedgerFile(ledger_place(payment.ledger_file))
+    return Account(run, demands, ledgers, check_name(name), asked, reporter)
+
+
+def _refuse_unmet(run: Run, demands: Demands, ledger: str | None) -> None:
+    """Refuse a run that is known not to be as it was demanded, before anything is opened."""
+    if demands.ledger and (ledger is None or run.free_because is not None):
+        missing = run.free_because or f"none is named; give --ledger NAME, or {NAME_VARIABLE}"
+        raise UsageError(f"a ledger is required (--require-ledger or {REQUIRE_LEDGER}): {missing}")
+    if run.not_private is not None:
+        demands.refuse_partial(None)
+
+
+def _states(guarantee: Guarantee | None, asked: "Asked") -> bool:
+    """Return whether a record's guarantee is just what was charged for."""
+    return (
+        guarantee is not None
+        and cost_of(guarantee) == asked.cost
+        and guarantee.neighbors is asked.terms.neighbors
+        and (guarantee.unit.name == "person") is (asked.terms.person is not None)
+        and guarantee.unit.rows == asked.rows_per_unit
+    )
 
 
 def _words(amount: Amount) -> str:

@@ -61,6 +61,19 @@ class Standing:
         """Return what can still be spent."""
         return self.limit.less(self.spent)
 
+    def refuse_overrun(self, cost: Amount) -> None:
+        """Refuse a cost that is more than what is left."""
+        if self.limit.covers(self.spent.plus(cost)):
+            return
+        asked, left = cost.to_dict(), self.left.to_dict()
+        spent, limit = self.spent.to_dict(), self.limit.to_dict()
+        short = [
+            f"{name} {asked[name]} asked, {left[name]} left ({spent[name]} of {limit[name]} spent)"
+            for name in ("epsilon", "delta")
+            if getattr(cost, name) > getattr(self.left, name)
+        ]
+        raise BudgetError(f"the ledger '{self.name}' does not cover this: {'; '.join(short)}")
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; amounts are exact, so they are texts."""
         return {
@@ -168,20 +181,6 @@ def budget_of(epsilon: Any, delta: Any) -> Amount:
         )
     except UsageError as error:
         raise ValueError(str(error)) from None
-
-
-def refuse_overrun(ledger: Standing, cost: Amount) -> None:
-    """Refuse a cost that is more than what is left."""
-    if ledger.limit.covers(ledger.spent.plus(cost)):
-        return
-    asked, left = cost.to_dict(), ledger.left.to_dict()
-    spent, limit = ledger.spent.to_dict(), ledger.limit.to_dict()
-    short = [
-        f"{name} {asked[name]} asked, {left[name]} left ({spent[name]} of {limit[name]} spent)"
-        for name in ("epsilon", "delta")
-        if getattr(cost, name) > getattr(ledger.left, name)
-    ]
-    raise BudgetError(f"the ledger '{ledger.name}' does not cover this: {'; '.join(short)}")
 
 
 def refuse_terms(ledger: Standing, asked: Asked) -> None:
@@ -315,7 +314,7 @@ class LedgerFile:
             done, unfinished = self._earlier(connection, name, asked)
             if done is not None:
                 return Paid(done, before, 0)
-            refuse_overrun(before, asked.cost)
+            before.refuse_overrun(asked.cost)
             charge = Charge(before.charges + 1, _now(), asked)
             marks = ", ".join("?" * (1 + len(CHARGE_COLUMNS)))
             connection.execute(

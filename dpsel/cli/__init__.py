@@ -1,3 +1,1 @@
 """The command line; adds typer and rich."""
-
-

@@ -5,7 +5,7 @@ from typing import Any
 import typer
 
 from dpsel.cli import audit_options as own
-from dpsel.cli import options
+from dpsel.cli import shared_options as options
 from dpsel.cli.terminal import TerminalReporter, say
 
 NOT_PASSED = 1

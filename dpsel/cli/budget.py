@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from dpsel.budget.reports import ExportFormat, ReportFormat
-from dpsel.cli import ledger_options, options
+from dpsel.cli import ledger_options
+from dpsel.cli import shared_options as options
 from dpsel.core.guarantee import Neighbors
 from dpsel.errors import UsageError
 

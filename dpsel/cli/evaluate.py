@@ -4,8 +4,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dpsel.cli import cluster_options, options, preprocess_options
+from dpsel.cli import cluster_options, preprocess_options
 from dpsel.cli import evaluate_options as own
+from dpsel.cli import shared_options as options
 from dpsel.cli.terminal import TerminalReporter
 from dpsel.core.guarantee import Neighbors
 from dpsel.errors import UsageError
@@ -59,7 +60,7 @@ def evaluate(
 
     On a cluster: dpsel evaluate data.parquet --target y --k 5 --cluster slurm --workers 20
     """
-    from dpsel.cluster.place import plan_cluster
+    from dpsel.cluster.place import Place
     from dpsel.evaluation.request import make_evaluate_plan
     from dpsel.system.process import take_interrupts_back
 
@@ -89,7 +90,7 @@ def evaluate(
         seed=seed,
         threads=threads,
     )
-    place = plan_cluster(cluster, workers)
+    place = Place(cluster=cluster, workers=workers).scheduler()
     if output is None and report is None and not (sys.stdout is None or sys.stdout.isatty()):
         output = "-"
     written = _format(output, results_format)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from dpsel.cli import options
+from dpsel.cli import shared_options as options
 from dpsel.evaluation.results import ResultsFormat
 from dpsel.preprocessing.scaling import Scale
 

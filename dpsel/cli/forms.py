@@ -1,19 +1,77 @@
-"""From the words of a command line to values: texts, numbers, choices and lists of texts.
+"""From records and words to commands: each field of a record becomes an option of Typer.
 
-Typer does this with pydantic, whose import alone takes a third of the time of a small table's run,
-and whose messages speak of inputs and strings.
+Words are converted here too. Typer does that with pydantic, whose import alone takes a third of the
+time of a small table's run, and whose messages speak of inputs and strings.
 """
 
+import inspect
 import re
 from collections.abc import Callable
+from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
-from functools import partial
+from functools import partial, wraps
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
+from dpsel.options import KEY, Option, filled
+
 _WHOLE = re.compile(r"[+-]?[0-9]+")
+
+
+def form(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that takes the fields of its records one by one, as Typer needs it.
+
+    Parameters that are no records, such as arguments by position, are left as they are.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    records = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    flat: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        if name in records:
+            flat += [_parameter(records[name], about) for about in fields(records[name])]
+        else:
+            flat.append(parameter.replace(annotation=hints[name]))
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        """Put the records together, and run the command."""
+        groups = {name: filled(kind, given) for name, kind in records.items()}
+        taken = {about.name for kind in records.values() for about in fields(kind)}
+        rest = {name: value for name, value in given.items() if name not in taken}
+        command(**rest, **groups)
+
+    # Typer looks at both, and keeps arguments by position only if they agree.
+    parameters = sorted(flat, key=lambda parameter: parameter.default is not parameter.empty)
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in flat}
+    return called
+
+
+def _parameter(record: Any, about: "Field[Any]") -> inspect.Parameter:
+    """Return a field of a record as a parameter that Typer understands."""
+    option: Option = about.metadata[KEY]
+    kind = get_type_hints(record)[about.name]
+    if isinstance(kind, UnionType) and str in get_args(kind):
+        # Python may be given more than a text, such as a mapping.
+        kind = str | None
+    many = get_origin(kind) is tuple
+    required = about.default is MISSING
+    declared = typer.Option(
+        option.flag,
+        metavar=option.metavar,
+        help=option.help,
+        rich_help_panel=option.panel,
+        show_default=False if required else option.shown,
+    )
+    default = inspect.Parameter.empty if required else [] if many else about.default
+    return inspect.Parameter(
+        about.name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=default,
+        annotation=Annotated[list[str] if many else kind, declared],
+    )
 
 
 def use_plain_values(command: Any) -> None:

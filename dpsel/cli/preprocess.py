@@ -4,8 +4,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from dpsel.cli import options
 from dpsel.cli import preprocess_options as own
+from dpsel.cli import shared_options as options
 from dpsel.cli.terminal import TerminalReporter
 from dpsel.errors import InputError, UsageError
 from dpsel.preprocessing.scaling import DEFAULT_CLIP, Missing
@@ -66,7 +66,7 @@ def preprocess(
     if person is not None and (features_in is Orientation.ROWS or label_key is not None):
         raise UsageError("--person needs a table with a sample a row, and columns for features")
     from dpsel.preprocessing.request import make_preprocess_request
-    from dpsel.selection.request import plan_separator
+    from dpsel.tables.formats import Reading
     from dpsel.tables.transposed import RawTable
 
     plan = make_preprocess_request(
@@ -85,7 +85,13 @@ def preprocess(
         threads=threads,
     )
     raw = RawTable(
-        table, target, features_in, labels, label_key, input_format, plan_separator(separator)
+        table,
+        target,
+        features_in,
+        labels,
+        label_key,
+        input_format,
+        Reading(separator=separator).separator,
     )
     reporter = TerminalReporter(quiet=quiet, bar=not no_progress)
     others = [labels, bounds]
@@ -157,14 +163,16 @@ def _tell_scope(prepared: Any, reporter: TerminalReporter) -> None:
 
 def _print_provenance(place: str, input_format: InputFormat | None, separator: str | None) -> None:
     """Print how a table was made."""
-    from dpsel.selection.request import plan_separator
     from dpsel.system.output import STDOUT, Output
     from dpsel.system.text import json_text
     from dpsel.tables.delimited import DelimitedTable
+    from dpsel.tables.formats import Reading
     from dpsel.tables.opening import open_table, provenance_of_all, unchanged_table
     from dpsel.tables.sources import public_place
 
-    with unchanged_table(open_table(place, input_format, plan_separator(separator))) as table:
+    with unchanged_table(
+        open_table(place, input_format, Reading(separator=separator).separator)
+    ) as table:
         if isinstance(table, DelimitedTable):
             table.read_through()
         found = provenance_of_all(table)

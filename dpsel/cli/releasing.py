@@ -1,87 +1,71 @@
-"""What `select` and `baseline` share: pay for a run, carry it out, write what it releases."""
+"""What `select` and `baseline` share: open an account, carry a job out, write what it releases."""
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
+from dpsel.budget.account import NoAccount, Run, open_account
+from dpsel.budget.place import Payment
+from dpsel.cli.options import Terminal, Writing
 from dpsel.cli.terminal import TerminalReporter, say
 from dpsel.errors import InputError, OutputError
-from dpsel.selection.record import OutputFormat
+from dpsel.selection.record import record_text
+from dpsel.selection.run import Job, carry_out
+from dpsel.system.output import STDOUT, Output
+from dpsel.system.process import take_interrupts_back
+from dpsel.system.text import json_text
+from dpsel.tables.sources import input_files, refuse_part
 
-Run = Callable[[Callable[[], None]], Any]
 
-
-def release(
-    run: Run,
-    order: Any,
-    reporter: TerminalReporter,
-    *,
+def release_table(
     table: str,
-    ledger: str | None,
-    ledger_file: str | None,
-    run_id: str | None,
-    output: str,
-    output_format: OutputFormat,
-    force: bool,
+    run: Run,
+    payment: Payment,
+    writing: Writing,
+    terminal: Terminal,
+    job: Callable[[TerminalReporter], Job],
 ) -> None:
     """Charge, run, store and write, in this order; notes go to the holder before the record."""
-    from dpsel.budget.account import carry_out, open_purse
-    from dpsel.selection.record import record_text
-    from dpsel.system.output import Output
-    from dpsel.tables.sources import input_files, refuse_part
-
-    purse = open_purse(order, reporter, ledger=ledger, ledger_file=ledger_file, run_id=run_id)
-    if purse is not None and purse.file.is_at(output):
-        raise OutputError(f"{output}: is the ledger itself; name another file")
-    refuse_part(table, output)
+    take_interrupts_back()
+    if payment.dry_run:
+        _print_quote(run, payment, terminal)
+        return
+    reporter = TerminalReporter(quiet=terminal.quiet, bar=not terminal.no_progress)
+    account = open_account(run, payment, reporter)
+    if account.is_at(writing.output):
+        raise OutputError(f"{writing.output}: is the ledger itself; name another file")
+    refuse_part(table, writing.output)
     inputs = []
     # A run id that has its release needs no table; if it is needed, it is missed later.
     with suppress(InputError):
         inputs = input_files(table)
-    unprotected = order.not_private is not None
+    unprotected = run.not_private is not None
     if unprotected:
-        reporter.warn(f"{order.not_private}: the result is not for release")
-    with Output(output, force=force, inputs=inputs, owner_only=unprotected) as place:
+        reporter.warn(f"{run.not_private}: the result is not for release")
+    with Output(
+        writing.output, force=writing.force, inputs=inputs, owner_only=unprotected
+    ) as place:
         with reporter:
-            released = carry_out(run, purse, reporter)
-        try:
-            place.write(record_text(released.record, output_format).encode())
-        except OutputError as error:
-            if purse is None:
-                raise
-            raise OutputError(f"{error}; {_where_it_is(purse, run_id)}") from None
-        except KeyboardInterrupt:
-            if purse is not None:
-                say("note", _where_it_is(purse, run_id))
-            raise
+            released = carry_out(job(reporter), account)
+        _write(place, record_text(released.record, writing.output_format), account)
 
 
-def _where_it_is(purse: Any, run_id: str | None) -> str:
-    """Return how to get a release that was charged and stored, but not written."""
-    again = (
-        f"run it again with --run-id {run_id}, at no cost"
-        if run_id is not None
-        else f"`dpsel budget export {purse.name}` prints it"
-    )
-    return f"the release was charged and is kept: {again}"
+def _write(place: Output, text: str, account: NoAccount) -> None:
+    """Write a release; if that fails, say where it is kept."""
+    try:
+        place.write(text.encode())
+    except OutputError as error:
+        kept = account.kept()
+        raise error if kept is None else OutputError(f"{error}; {kept}") from None
+    except KeyboardInterrupt:
+        if (kept := account.kept()) is not None:
+            say("note", kept)
+        raise
 
 
-def print_cost(
-    order: Any,
-    *,
-    ledger: str | None,
-    ledger_file: str | None,
-    run_id: str | None,
-    quiet: bool,
-) -> None:
+def _print_quote(run: Run, payment: Payment, terminal: Terminal) -> None:
     """Print what a run would cost on stdout; if it would be refused, refuse it after that."""
-    from dpsel.budget.account import open_purse, quote
-    from dpsel.system.output import STDOUT, Output
-    from dpsel.system.text import json_text
-
-    with TerminalReporter(quiet=quiet, bar=False) as reporter:
-        purse = open_purse(order, reporter, ledger=ledger, ledger_file=ledger_file, run_id=run_id)
-        found = quote(order, purse)
+    with TerminalReporter(quiet=terminal.quiet, bar=False) as reporter:
+        found = open_account(run, payment, reporter).quote()
     with Output(STDOUT, force=False) as place:
         place.write(json_text(found.to_dict()).encode())
     found.refuse_overrun()

@@ -7,8 +7,9 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from dpsel.cli import cluster_options, options
+from dpsel.cli import cluster_options
 from dpsel.cli import evaluate_options as shared
+from dpsel.cli import shared_options as options
 from dpsel.cli.terminal import TerminalReporter
 
 reproduce = typer.Typer(
@@ -205,7 +206,7 @@ class _Run:
     """Experiments on the terminal: their settings, their bar, and where they wrote."""
 
     def __init__(self, common: _Common, trials: int, *, beyond: bool = False) -> None:
-        from dpsel.cluster.place import plan_cluster
+        from dpsel.cluster.place import Place
         from dpsel.core.guarantee import check_at_least
         from dpsel.evaluation.figures.style import load_matplotlib
         from dpsel.paper.experiments import ResultsFolder, Setting
@@ -214,7 +215,7 @@ class _Run:
 
         take_interrupts_back()
         check_at_least(0, common.seed, "seed")
-        self._cluster = plan_cluster(common.cluster, common.workers)
+        self._cluster = Place(cluster=common.cluster, workers=common.workers).scheduler()
         load_matplotlib()
         self._output = common.output
         self._reporter = TerminalReporter(

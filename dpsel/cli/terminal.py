@@ -11,6 +11,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgres
 from rich.table import Column
 from rich.text import Text
 
+from dpsel.reporter import Reporter
 from dpsel.system.text import printable
 
 # What a share, a speed and a time take up at the most, with the blanks between them.
@@ -102,7 +103,7 @@ def say(kind: str, message: str) -> None:
         print(f"{kind}: {printable(message)}", file=sys.stderr, flush=True)  # noqa: T201
 
 
-class TerminalReporter:
+class TerminalReporter(Reporter):
     """Notes as lines, progress as a bar if stderr is a terminal.
 
     The bar shows a share of the work, bytes a second and the time left, never a number of rows.
@@ -120,7 +121,6 @@ class TerminalReporter:
     def __enter__(self) -> "TerminalReporter":
         """Show an empty bar."""
         if self._bar_wanted:
-
             self._bar = Bar(self._work)
         return self
 

@@ -54,7 +54,7 @@ def connected(plan: Scheduler, note: Callable[[str], None]) -> Iterator[Crew]:
 def chosen_workers(
     plan: Scheduler | None, threads: int, note: Callable[[str], None]
 ) -> Iterator[int | Crew]:
-    """Enter what `dpsel.system.workers` works with: a cluster, or so many processes of this machine."""
+    """Enter what `system.workers` works with: a cluster, or so many processes of this machine."""
     if plan is None:
         yield threads
     else:

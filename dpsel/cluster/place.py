@@ -7,9 +7,50 @@ from dataclasses import dataclass
 
 from dpsel.core.guarantee import check_at_least
 from dpsel.errors import UsageError
+from dpsel.options import option
 
 SLURM = "slurm"
 _SCHEMES = ("tcp", "tls")
+_PANEL = "Cluster"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where the work is done: here, or on a cluster."""
+
+    cluster: str | None = option(
+        "--cluster WHERE",
+        "Work on a Dask cluster: the tcp://HOST:PORT or tls://HOST:PORT of its scheduler, or "
+        "slurm. Needs the extra dask.",
+        None,
+        shown="this machine",
+        panel=_PANEL,
+    )
+    workers: int | None = option(
+        "--workers N",
+        "With slurm: how many workers to start. Else: how many to wait for.",
+        None,
+        shown="1 to wait for",
+        panel=_PANEL,
+    )
+
+    def scheduler(self) -> "Scheduler | None":
+        """Return the cluster that was asked for, None if the work stays on this machine."""
+        if self.cluster is None:
+            if self.workers is not None:
+                raise UsageError("--workers needs --cluster; on this machine it is --threads")
+            return None
+        if self.workers is not None:
+            check_at_least(1, self.workers, "workers")
+        if self.cluster == SLURM:
+            if self.workers is None:
+                raise UsageError("--cluster slurm needs --workers N: how many to start")
+            return Scheduler(SLURM, self.workers)
+        if not _is_address(self.cluster):
+            raise UsageError(
+                f"--cluster must be tcp://HOST:PORT, tls://HOST:PORT or {SLURM}, got {self.cluster}"
+            )
+        return Scheduler(self.cluster, 1 if self.workers is None else self.workers)
 
 
 @dataclass(frozen=True)
@@ -32,25 +73,6 @@ class Scheduler:
 
         parts = urlsplit(self.address)
         return parts.scheme == "tcp" and not _is_loopback(parts.hostname or "")
-
-
-def plan_cluster(cluster: str | None, workers: int | None) -> Scheduler | None:
-    """Return the cluster that was asked for, None if the work stays on this machine."""
-    if cluster is None:
-        if workers is not None:
-            raise UsageError("--workers needs --cluster; on this machine it is --threads")
-        return None
-    if workers is not None:
-        check_at_least(1, workers, "workers")
-    if cluster == SLURM:
-        if workers is None:
-            raise UsageError("--cluster slurm needs --workers N: how many to start")
-        return Scheduler(SLURM, workers)
-    if not _is_address(cluster):
-        raise UsageError(
-            f"--cluster must be tcp://HOST:PORT, tls://HOST:PORT or {SLURM}, got {cluster}"
-        )
-    return Scheduler(cluster, 1 if workers is None else workers)
 
 
 def _is_address(text: str) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsel.core.bounds import Bounds
-from dpsel.core.guarantee import Neighbors, Unit
+from dpsel.core.guarantee import Guarantee, Neighbors, Unit
 from dpsel.core.persons import KeptRows, PersonLimit, RowMask
 from dpsel.core.scores.base import TotalingScore, WorksAtTheEnd
 from dpsel.core.scores.registry import find_score
@@ -272,6 +272,33 @@ class ShardWork:
     neighbors: Neighbors
     unit: Unit
 
+    @staticmethod
+    def of(
+        table: Table,
+        files: TableFiles,
+        layout: Layout,
+        bounds: Bounds,
+        coding: TargetCoding,
+        guarantee: Guarantee,
+        score: str,
+    ) -> "ShardWork":
+        """Return the work of scoring a table; refuse a score that cannot be put together."""
+        work = ShardWork(
+            columns=table.columns,
+            label=table.label,
+            files=len(files.sources),
+            input_format=files.input_format,
+            separator=files.separator,
+            layout=layout,
+            score=score,
+            bounds=bounds,
+            coding=coding,
+            neighbors=guarantee.neighbors,
+            unit=guarantee.unit,
+        )
+        work.make_score(0, len(layout.features))
+        return work
+
     def make_score(self, first: int, last: int) -> TotalingScore:
         """Return the score of the features from `first` to before `last`, with nothing added."""
         score = find_score(self.score).make(self._bounds(first, last), self.neighbors, self.unit)
@@ -336,7 +363,9 @@ class Cluster:
     target_bytes: int = TARGET_BYTES
 
 
-def make_shares(work: ShardWork, files: TableFiles, target_bytes: int = TARGET_BYTES) -> list[Shard]:
+def make_shares(
+    work: ShardWork, files: TableFiles, target_bytes: int = TARGET_BYTES
+) -> list[Shard]:
     """Return all shares of a table: rows and features, each cell in one of them.
 
     Most scores are shared out by rows. One that needs all rows at once is shared out by features.
@@ -429,7 +458,9 @@ def merge_totals(work: ShardWork, totals: Iterable[Partial]) -> Partial:
             provenance is None or total.provenance[0] > provenance[0]
         ):
             provenance = total.provenance
-    return Partial(frozenset(shares), score.total(), cells, label_seen, provenance, frozenset(files))
+    return Partial(
+        frozenset(shares), score.total(), cells, label_seen, provenance, frozenset(files)
+    )
 
 
 def cluster_total(
@@ -437,14 +468,8 @@ def cluster_total(
     files: TableFiles,
     cluster: Cluster,
     progress: Callable[[float], None],
-    charge: Callable[[], None],
 ) -> Partial:
-    """Return the total of all shares of a table; one that is missing is never passed over.
-
-    `charge` is called once, before any row is read.
-    """
-    work.make_score(0, len(work.layout.features))
-    charge()
+    """Return the total of all shares of a table; one that is missing is never passed over."""
     shares = make_shares(work, files, cluster.target_bytes)
     total = merge_totals(work, cluster.spread(work, shares, progress))
     if total.shares != {share.number for share in shares}:

@@ -1,3 +1,1 @@
 """The private core: numpy and scipy only, no files, no terminal, no clock."""
-
-

@@ -1,17 +1,18 @@
 """From scores to a record that may be published: the only caller of a mechanism."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpsel import __version__
 from dpsel.core.arrays import IntArray, NumberArray
 from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit, check_at_least
 from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.registry import find_mechanism
-from dpsel.core.randomness import Randomness, make_randomness
+from dpsel.core.randomness import Randomness, derived_seed, make_randomness
 from dpsel.core.scores.base import Scores
 from dpsel.errors import UsageError
 
@@ -71,17 +72,22 @@ class Selection:
         )
 
 
+@dataclass(frozen=True)
+class DrawnBy:
+    """How features were found: what scored them, and what drew them."""
+
+    score: str
+    mechanism: str
+    parameters: Mapping[str, Any]
+
+
 def release(
     scores: Scores,
     names: Sequence[str],
-    *,
     k: int,
     guarantee: Guarantee,
-    rng: Randomness,
-    score: str,
-    mechanism: str,
-    parameters: Mapping[str, Any],
-    version: str,
+    drawn_by: DrawnBy,
+    seed: int | None,
 ) -> Selection:
     """Spend the guarantee's epsilon: one call of one mechanism, and the record of it.
 
@@ -89,33 +95,89 @@ def release(
         Domain: finite scores, one for every name.
         Neighbors: those of `guarantee`, for which the scores state their sensitivity.
         Sensitivity: `scores.sensitivity`.
-        Guarantee: `guarantee`, for the whole record; none if `rng` is seeded.
-        Assumes: an rng the adversary cannot predict.
+        Guarantee: `guarantee`, for the whole record; none with a seed.
+        Assumes: an operating system whose random numbers cannot be predicted.
         Tested by: tests/privacy/test_canonical_lipschitz.py
     """
-    drawn = find_mechanism(mechanism).draw(scores, k, guarantee.epsilon, rng, **parameters)
-    return selection_of(
-        drawn[0],
-        names,
-        score=score,
-        mechanism=mechanism,
-        parameters=parameters,
-        guarantee=guarantee if rng.private else None,
-        because=None if rng.private else SEEDED,
-        version=version,
-    )
+    draw = find_mechanism(drawn_by.mechanism).draw
+    rng = make_randomness(seed)
+    drawn = draw(scores, k, guarantee.epsilon, rng, **drawn_by.parameters)
+    return _selection(drawn[0], names, drawn_by, guarantee, rng)
 
 
-def selection_of(
+def release_votes(
+    votes: Callable[[Randomness], Scores],
+    names: Sequence[str],
+    k: int,
+    guarantee: Guarantee,
+    drawn_by: DrawnBy,
+    seed: int | None,
+) -> Selection:
+    """Draw blocks of rows, let them vote, and select among the votes; see `two_stage_scores`.
+
+    Privacy:
+        Neighbors: those of `guarantee`, for which the votes state their sensitivity.
+        Sensitivity: that of the votes, for any fixed draw of the blocks.
+        Guarantee: `guarantee`, for the whole record; none with a seed.
+        Assumes: an operating system whose random numbers cannot be predicted.
+        Tested by: tests/privacy/test_twostage_sensitivity.py
+    """
+    scores = votes(make_randomness(seed))
+    # The seed of a test must not draw bits again: not those of its blocks, nor of another seed's.
+    noise = None if seed is None else derived_seed(seed, "noise")
+    return release(scores, names, k, guarantee, drawn_by, noise)
+
+
+def release_rounds(
+    rounds: Callable[[Randomness], IntArray],
+    names: Sequence[str],
+    guarantee: Guarantee,
+    drawn_by: DrawnBy,
+    seed: int | None,
+) -> Selection:
+    """Select in rounds that draw their own noise, each given the choices so far.
+
+    Privacy:
+        Guarantee: `guarantee`, which `rounds` must keep, for the whole record; none with a seed.
+        Assumes: an operating system whose random numbers cannot be predicted.
+        Tested by: tests/privacy/test_kendall_rounds.py
+    """
+    rng = make_randomness(seed)
+    return _selection(rounds(rng), names, drawn_by, guarantee, rng)
+
+
+def without_privacy(
+    chosen: Callable[[Randomness], IntArray], names: Sequence[str], score: str, seed: int | None
+) -> Selection:
+    """Return the record of a selection that nothing protects; it may draw blocks of rows.
+
+    Privacy:
+        Guarantee: none, and the record says so.
+        Tested by: tests/cli/test_baseline.py
+    """
+    indices = chosen(make_randomness(seed))
+    because = "the method was run without privacy"
+    return _record(indices, names, DrawnBy(score, "exact", {}), None, because)
+
+
+def _selection(
     indices: IntArray,
     names: Sequence[str],
-    *,
-    score: str,
-    mechanism: str,
-    parameters: Mapping[str, Any],
+    drawn_by: DrawnBy,
+    guarantee: Guarantee,
+    rng: Randomness,
+) -> Selection:
+    """Return the record of a draw, with its guarantee unless the draw was seeded."""
+    because = None if rng.private else SEEDED
+    return _record(indices, names, drawn_by, guarantee if rng.private else None, because)
+
+
+def _record(
+    indices: IntArray,
+    names: Sequence[str],
+    drawn_by: DrawnBy,
     guarantee: Guarantee | None,
     because: str | None,
-    version: str,
 ) -> Selection:
     """Return the record of selected indices, with their guarantee or why there is none."""
     selected = tuple(int(index) for index in indices)
@@ -124,12 +186,12 @@ def selection_of(
         selected_features=tuple(names[index] for index in selected),
         k=len(selected),
         n_features=len(names),
-        score=score,
-        mechanism=mechanism,
-        parameters={name: _plain(value) for name, value in parameters.items()},
+        score=drawn_by.score,
+        mechanism=drawn_by.mechanism,
+        parameters={name: _plain(value) for name, value in drawn_by.parameters.items()},
         guarantee=guarantee,
         no_guarantee_because=because,
-        version=version,
+        version=__version__,
     )
 
 

@@ -20,7 +20,7 @@ from dpsel.errors import UsageError
 from dpsel.evaluation.data import DataSet
 from dpsel.evaluation.metrics import Picks, lipschitz_bound
 from dpsel.preprocessing.scaling import Scale
-from dpsel.selection.baseline import Method
+from dpsel.selection.baseline import Baseline
 from dpsel.selection.lasso import exact_top_k
 
 _MOST_REMEMBERED = 1 << 28
@@ -231,15 +231,15 @@ def _method(name: str) -> EvaluatedMethod:
     ranking, slash, mechanism = what.partition("/")
     if ranking == DP_SIS and not slash:
         return EvaluatedMethod(name, *_DP_SIS_IS, scale)
-    if ranking == Method.TWO_STAGE:
+    if ranking == Baseline.TWO_STAGE:
         mechanism = mechanism if slash else "canonical-lipschitz"
-    elif ranking in (*_EXACT, DP_SIS, Method.DPKENDALL):
+    elif ranking in (*_EXACT, DP_SIS, Baseline.DPKENDALL):
         if slash:
             raise UsageError(f"{ranking} has no mechanism to choose, got {name}")
         return EvaluatedMethod(name, ranking, None, scale)
     elif not slash:
         raise UsageError(
-            f"a method is SCORE/MECHANISM, {DP_SIS}, {', '.join(Method)}, "
+            f"a method is SCORE/MECHANISM, {DP_SIS}, {', '.join(Baseline)}, "
             f"with @SCALE behind it or not; got '{name}'"
         )
     else:

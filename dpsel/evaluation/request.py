@@ -16,12 +16,13 @@ from dpsel.errors import UsageError
 from dpsel.evaluation.data import LASSO, TableRequest, Truth, parse_truth
 from dpsel.evaluation.methods import EvaluatedMethod, parse_methods
 from dpsel.preprocessing.scaling import DEFAULT_CLIP, Scale, check_clip
-from dpsel.selection.baseline import Method
+from dpsel.selection.baseline import Baseline
 from dpsel.selection.lasso import check_penalty
-from dpsel.selection.request import plan_bounds, plan_separator
+from dpsel.selection.options import Bounding
+from dpsel.selection.request import public_bounds
 from dpsel.system.workers import plan_threads
 from dpsel.tables.columns import Wanted
-from dpsel.tables.formats import InputFormat
+from dpsel.tables.formats import InputFormat, Reading
 
 LOGD = "logd"
 _MOST_POINTS = 1000
@@ -127,7 +128,7 @@ class Sweep:
     def fits_lassos(self) -> bool:
         """Return whether any LASSO is needed."""
         ranked = {method.ranking for method in self.methods}
-        return self.truth.kind == LASSO or bool(ranked & {Method.TWO_STAGE, Method.LASSO})
+        return self.truth.kind == LASSO or bool(ranked & {Baseline.TWO_STAGE, Baseline.LASSO})
 
     def described(self) -> dict[str, Any]:
         """Return the plan as plain values: two plans that say the same give the same results."""
@@ -142,7 +143,7 @@ class Sweep:
 
     def vote_scales(self) -> list[Scale]:
         """Return the scalings that two-stage works on."""
-        voted = [m for m in self.methods if m.ranking == Method.TWO_STAGE]
+        voted = [m for m in self.methods if m.ranking == Baseline.TWO_STAGE]
         return list(dict.fromkeys(self.scale_of(method) for method in voted))
 
     def tasks_per_set(self) -> int:
@@ -201,7 +202,7 @@ def make_evaluate_plan(
     check_at_least(0, seed, "seed")
     check_clip(clip)
     check_penalty(penalty)
-    public, given = plan_bounds(bounds, lower, upper)
+    public, given = public_bounds(Bounding(bounds=bounds, lower=lower, upper=upper))
     if given and scale is not Scale.NONE:
         raise UsageError("give either bounds or --scale, not both")
     sweep = Sweep(
@@ -232,7 +233,7 @@ def make_evaluate_plan(
         encode=encode_target,
         bounds=public,
         input_format=input_format,
-        separator=plan_separator(separator),
+        separator=Reading(separator=separator).separator,
         threads=plan_threads(threads),
     )
     return EvaluateRequest(tables, sweep)

@@ -30,7 +30,7 @@ from dpsel.evaluation.metrics import cell_summary, correlations
 from dpsel.evaluation.request import Sweep
 from dpsel.preprocessing.scaling import Scale
 from dpsel.reporter import Reporter
-from dpsel.selection.baseline import Method
+from dpsel.selection.baseline import Baseline
 from dpsel.selection.lasso import lasso_coefficients, quiet_solver
 from dpsel.system.workers import Workers, plan_threads, run_tasks, ticks
 
@@ -282,18 +282,18 @@ class _SetSweep:
         """Return what draws selections by a method."""
         plan = self._plan
         scale = plan.scale_of(method)
-        if method.ranking == Method.DPKENDALL:
+        if method.ranking == Baseline.DPKENDALL:
             threads = self._threads_here() if self._on_disk else 1
             return RoundDraws(self._data.raw, plan.neighbors, Unit(), threads)
-        if method.ranking == Method.SIS:
+        if method.ranking == Baseline.SIS:
             rows = self._view(scale)
             return ExactDraws(np.abs(target_products(rows.X, rows.y)))
-        if method.ranking == Method.LASSO:
+        if method.ranking == Baseline.LASSO:
             rows = self._view(scale)
             return ExactDraws(np.abs(lasso_coefficients(rows.X, rows.y, plan.truth.penalty)))
         assert method.mechanism is not None
         parameters = method.parameters(plan.delta)
-        if method.ranking == Method.TWO_STAGE:
+        if method.ranking == Baseline.TWO_STAGE:
             return VoteDraws(votes[scale], 1.0, method.mechanism, parameters)
         bounded = find_score(method.ranking).needs_bounds
         rows = self._view(scale) if bounded else self._data.raw

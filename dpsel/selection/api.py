@@ -1,17 +1,21 @@
 """The Python face of `dpsel select`."""
 
-import sys
+import inspect
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpsel.budget.account import carry_out, open_purse
-from dpsel.budget.place import REQUIRE_END_TO_END, REQUIRE_LEDGER, Demands, is_demanded
-from dpsel.cluster.place import plan_cluster
+from dpsel.budget.account import open_account
+from dpsel.budget.place import Payment
+from dpsel.cluster.place import Place, Scheduler
 from dpsel.core.release import Selection
-from dpsel.selection.request import make_request, select_order
-from dpsel.selection.run import run_select_on
+from dpsel.options import filled
+from dpsel.reporter import Reporter
+from dpsel.selection.options import Bounding, Columns, Drawing, Privacy, Scoring
+from dpsel.selection.request import Request, make_request, select_run
+from dpsel.selection.run import SelectJob, carry_out
+from dpsel.tables.formats import Reading
 
 
 def select(
@@ -104,62 +108,50 @@ def select(
         OutputError: If the ledger cannot be written.
         ClusterError: If the cluster cannot be reached, or is lost.
     """
-    plan = make_request(
-        target=target,
-        k=k,
-        epsilon=epsilon,
-        features=(features,) if isinstance(features, str) else tuple(features),
-        exclude=(exclude,) if isinstance(exclude, str) else tuple(exclude),
-        positive=positive,
-        bounds=bounds,
-        lower=lower,
-        upper=upper,
-        score=score,
-        mechanism=mechanism,
-        gamma=gamma,
-        sampler=sampler,
-        delta=delta,
-        neighbors=neighbors,
-        person=person,
-        rows_per_person=rows_per_person,
-        input_format=input_format,
-        separator=separator,
-        seed=seed,
-        threads=threads,
-        demands=Demands(
-            is_demanded(require_ledger, REQUIRE_LEDGER),
-            is_demanded(require_end_to_end, REQUIRE_END_TO_END),
-        ),
+    given = {
+        **locals(),
+        "features": (features,) if isinstance(features, str) else tuple(features),
+        "exclude": (exclude,) if isinstance(exclude, str) else tuple(exclude),
+        "dry_run": False,
+    }
+    request = make_request(
+        filled(Columns, given),
+        filled(Bounding, given),
+        filled(Privacy, given),
+        filled(Scoring, given),
+        filled(Drawing, given),
+        filled(Reading, given),
     )
-    place = plan_cluster(cluster, workers)
-    payer = _Warner()
-    purse = open_purse(
-        select_order(table, plan), payer, ledger=ledger, ledger_file=ledger_file, run_id=run_id
-    )
-    return carry_out(
-        lambda charge: run_select_on(place, table, plan, payer, charge), purse, payer
-    ).selection
+    reporter = _Warner()
+    account = open_account(select_run(table, request), filled(Payment, given), reporter)
+    scheduler = filled(Place, given).scheduler()
+    return carry_out(select_job(table, request, reporter, scheduler), account).selection
 
 
-class _Warner:
+def select_job(
+    table: Any, request: Request, reporter: Reporter, scheduler: Scheduler | None
+) -> SelectJob:
+    """Return the job of a request: here, or on a cluster."""
+    if scheduler is None:
+        return SelectJob(table, request, reporter)
+    # Imported where it is needed: most runs have no cluster.
+    from dpsel.selection.on_cluster import ClusterJob
+
+    return ClusterJob(table, request, reporter, scheduler)
+
+
+class _Warner(Reporter):
     """Turns notes into Python warnings."""
 
     def note(self, message: str) -> None:
         """Warn, at the line that called `select`."""
-        level, frame = 1, sys._getframe()
-        while frame.f_back is not None and frame.f_globals["__name__"].startswith("dpsel."):
+        level, frame = 1, inspect.currentframe()
+        while frame is not None and frame.f_back is not None:
+            if not frame.f_globals["__name__"].startswith("dpsel."):
+                break
             level, frame = level + 1, frame.f_back
         warnings.warn(message, UserWarning, stacklevel=level)
 
     def warn(self, message: str) -> None:
         """Warn, like any note."""
         self.note(message)
-
-    def receipt(self, message: str) -> None:
-        """Say nothing: it went as it was asked for."""
-
-    def size(self, file_bytes: int) -> None:
-        """Say nothing."""
-
-    def progress(self, done: float) -> None:
-        """Say nothing."""

@@ -15,9 +15,9 @@ class OutputFormat(StrEnum):
     INDICES = "indices"
 
 
-def selection_text(selection: Selection, output_format: OutputFormat) -> str:
-    """Return a selection as text: the whole record, or its names or indices, one a line."""
-    return record_text(json_text(selection.to_dict()), output_format)
+def selection_text(selection: Selection) -> str:
+    """Return the whole record of a selection as JSON."""
+    return json_text(selection.to_dict())
 
 
 def record_text(record: str, output_format: OutputFormat) -> str:

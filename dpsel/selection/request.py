@@ -1,16 +1,15 @@
-"""What a run of `select` will do, checked before any file is opened."""
+"""Every public choice of one run of `select`, checked before anything is opened."""
 
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dpsel.budget.account import SEEDED, Order
-from dpsel.budget.place import Demands
+from dpsel.budget.account import SEEDED, Run
 from dpsel.core.bounds import UNIT_INTERVAL, Interval
 from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit, check_at_least, check_epsilon
 from dpsel.core.mechanisms import Sampler
@@ -18,10 +17,11 @@ from dpsel.core.mechanisms.lipschitz import check_gamma
 from dpsel.core.mechanisms.registry import find_mechanism
 from dpsel.core.scores.registry import find_score
 from dpsel.errors import UsageError
+from dpsel.selection.options import Bounding, Columns, Drawing, Privacy, Scoring
 from dpsel.system.workers import plan_threads
 from dpsel.tables.bounds_file import PublicBounds, parse_bounds, read_bounds, uniform_bounds
 from dpsel.tables.columns import Wanted
-from dpsel.tables.formats import InputFormat
+from dpsel.tables.formats import Reading
 from dpsel.tables.labels import TargetCoding
 from dpsel.tables.sources import STDIN, has_scheme, public_place
 
@@ -47,7 +47,7 @@ _NO_BOUNDS_NEEDED = Scope(
 
 @dataclass(frozen=True)
 class Request:
-    """All public choices of one run."""
+    """Every public choice of one run, checked before anything is opened."""
 
     wanted: Wanted
     coding: TargetCoding
@@ -58,93 +58,60 @@ class Request:
     mechanism: str
     parameters: Mapping[str, Any]
     seed: int | None
-    input_format: InputFormat | None
-    separator: str | None
+    reading: Reading
     threads: int
-    demands: Demands = Demands()
 
 
 def make_request(
-    *,
-    target: str,
-    k: int,
-    epsilon: float,
-    features: Sequence[str],
-    exclude: Sequence[str],
-    positive: str | None,
-    bounds: str | Path | Mapping[str, Any] | None,
-    lower: float | None,
-    upper: float | None,
-    score: str,
-    mechanism: str,
-    gamma: float | None,
-    sampler: str | None,
-    delta: float | None,
-    neighbors: str,
-    person: str | None,
-    rows_per_person: int | None,
-    input_format: str | None,
-    separator: str | None,
-    seed: int | None,
-    threads: int | None,
-    demands: Demands = Demands(),
+    columns: Columns,
+    bounding: Bounding,
+    privacy: Privacy,
+    scoring: Scoring,
+    drawing: Drawing,
+    reading: Reading,
 ) -> Request:
-    """Check everything that can be checked without the table; see `dpsel.select` for the names."""
-    check_at_least(1, k, "k")
-    needs_bounds = find_score(score).needs_bounds
-    if seed is not None:
-        check_at_least(0, seed, "seed")
-    parameters = find_mechanism(mechanism).parameters(
-        mechanism,
-        {
-            "gamma": None if gamma is None else check_gamma(gamma),
-            "sampler": None if sampler is None else _choice(Sampler, sampler, "sampler"),
-            "delta": delta,
-        },
-    )
-    unit = _unit(person, rows_per_person)
-    relation = _choice(Neighbors, neighbors, "neighbors")
-    check_epsilon(epsilon)
-    find_mechanism(mechanism).check(epsilon, float(parameters.get("delta", 0.0)))
-    public, given = plan_bounds(bounds, lower, upper)
-    scope = _BOUNDS_GIVEN if given else _BOUNDS_ASSUMED
-    if not needs_bounds:
-        if given:
-            raise UsageError(f"the score {score} needs no bounds; leave them out")
-        scope = _NO_BOUNDS_NEEDED
+    """Check everything that can be checked without the table."""
+    check_at_least(1, privacy.k, "k")
+    kind = find_score(scoring.score)
+    if privacy.seed is not None:
+        check_at_least(0, privacy.seed, "seed")
+    parameters = _parameters(drawing, privacy.epsilon)
+    public, given = public_bounds(bounding)
+    if given and not kind.needs_bounds:
+        raise UsageError(f"the score {scoring.score} needs no bounds; leave them out")
+    scope = _NO_BOUNDS_NEEDED if not kind.needs_bounds else _scope_of_bounds(given)
     return Request(
         wanted=Wanted(
-            target,
-            tuple(features),
-            tuple(exclude),
-            labels=positive is not None,
-            person=person,
-            declared=public.declared(target) if given else frozenset(),
+            columns.target,
+            columns.features,
+            columns.exclude,
+            labels=columns.positive is not None,
+            person=privacy.person,
+            declared=public.declared(columns.target) if given else frozenset(),
             bounded=given,
         ),
-        coding=TargetCoding(positive),
+        coding=TargetCoding(columns.positive),
         bounds=public,
-        k=k,
+        k=privacy.k,
         guarantee=Guarantee(
-            epsilon, relation, scope, unit, delta=float(parameters.get("delta", 0.0))
+            privacy.epsilon,
+            _choice(Neighbors, privacy.neighbors, "neighbors"),
+            scope,
+            _unit(privacy),
+            delta=float(parameters.get("delta", 0.0)),
         ),
-        score=score,
-        mechanism=mechanism,
+        score=scoring.score,
+        mechanism=drawing.mechanism,
         parameters=parameters,
-        seed=seed,
-        input_format=(
-            None if input_format is None else _choice(InputFormat, input_format, "input-format")
-        ),
-        separator=plan_separator(separator),
-        threads=plan_threads(threads),
-        demands=demands,
+        seed=privacy.seed,
+        reading=reading,
+        threads=plan_threads(reading.threads),
     )
 
 
-def plan_bounds(
-    bounds: str | Path | Mapping[str, Any] | None, lower: float | None, upper: float | None
-) -> tuple[PublicBounds, bool]:
+def public_bounds(bounding: Bounding) -> tuple[PublicBounds, bool]:
     """Return the bounds that were given, or [-1, 1], and whether any were given."""
+    bounds, lower, upper = bounding.bounds, bounding.lower, bounding.upper
     if bounds is not None:
         if lower is not None or upper is not None:
             raise UsageError("give either --bounds or --lower and --upper, not both")
@@ -158,24 +125,33 @@ def plan_bounds(
     return uniform_bounds(Interval(lower, upper)), True
 
 
-def _unit(person: str | None, rows_per_person: int | None) -> Unit:
+def _scope_of_bounds(given: bool) -> Scope:
+    """Return what a guarantee covers for a score that needs bounds."""
+    return _BOUNDS_GIVEN if given else _BOUNDS_ASSUMED
+
+
+def _parameters(drawing: Drawing, epsilon: float) -> dict[str, Any]:
+    """Return the parameters of a mechanism, which can keep this epsilon."""
+    found = find_mechanism(drawing.mechanism)
+    sampler = drawing.sampler
+    given = {
+        "gamma": None if drawing.gamma is None else check_gamma(drawing.gamma),
+        "sampler": None if sampler is None else _choice(Sampler, sampler, "sampler"),
+        "delta": drawing.delta,
+    }
+    parameters = found.parameters(drawing.mechanism, given)
+    check_epsilon(epsilon)
+    found.check(epsilon, float(parameters.get("delta", 0.0)))
+    return parameters
+
+
+def _unit(privacy: Privacy) -> Unit:
     """Return whom the guarantee protects."""
-    if person is not None:
-        return Unit("person", 1 if rows_per_person is None else rows_per_person)
-    if rows_per_person is not None:
+    if privacy.person is not None:
+        return Unit("person", 1 if privacy.rows_per_person is None else privacy.rows_per_person)
+    if privacy.rows_per_person is not None:
         raise UsageError("--rows-per-person needs --person COLUMN, to know whose row it is")
     return Unit()
-
-
-def plan_separator(separator: str | None) -> str | None:
-    """Return a separator that cannot be taken for anything else."""
-    if separator is not None and (
-        len(separator) != 1 or separator in '"\r\n\0' or not separator.isascii()
-    ):
-        raise UsageError(
-            "separator must be a single ASCII character other than a quote or a line end"
-        )
-    return separator
 
 
 def _choice(kind: type[Choice], value: str, name: str) -> Choice:
@@ -188,35 +164,34 @@ def _choice(kind: type[Choice], value: str, name: str) -> Choice:
 _LONG = 300
 
 
-def select_order(table: Any, plan: Request) -> Order:
-    """Return what a run of `select` asks for; the table is named, and not looked at."""
-    return Order(
+def select_run(table: Any, request: Request) -> Run:
+    """Return what a run of `select` asks of a ledger; the table is named, and not looked at."""
+    return Run(
         "select",
-        plan.guarantee,
-        plan.wanted.person,
-        public_parameters(table, plan),
-        not_private=None if plan.seed is None else SEEDED,
-        demands=plan.demands,
+        request.guarantee,
+        request.wanted.person,
+        public_parameters(table, request),
+        not_private=None if request.seed is None else SEEDED,
     )
 
 
-def public_parameters(table: Any, plan: Request, **more: Any) -> dict[str, Any]:
-    """Return what decides which release a plan leads to, and no more: not the number of threads."""
-    guarantee, wanted = plan.guarantee, plan.wanted
+def public_parameters(table: Any, request: Request, **more: Any) -> dict[str, Any]:
+    """Return what decides which release a request leads to; so not the number of threads."""
+    guarantee, wanted = request.guarantee, request.wanted
     found = {
         "table": _table_name(table),
         "target": wanted.target,
-        "k": int(plan.k),
-        "score": plan.score,
-        "mechanism": plan.mechanism,
-        **plan.parameters,
+        "k": int(request.k),
+        "score": request.score,
+        "mechanism": request.mechanism,
+        **request.parameters,
         "features": wanted.features,
         "exclude": wanted.exclude,
-        "positive": plan.coding.positive,
-        "bounds": plan.bounds.to_dict(),
+        "positive": request.coding.positive,
+        "bounds": request.bounds.to_dict(),
         "scope": guarantee.scope.why,
-        "input-format": plan.input_format,
-        "separator": plan.separator,
+        "input-format": request.reading.input_format,
+        "separator": request.reading.separator,
         **more,
     }
     return {name: _short(value) for name, value in found.items()}

@@ -1,3 +1,1 @@
 """Files: tables, bounds and records; adds polars and pyarrow to the core."""
-
-

@@ -124,7 +124,9 @@ class ArrowFileTable:
     def close(self) -> None:
         """Do nothing: every reader closes itself."""
 
-    def _feature_pieces(self, number: int, rows: RowsRead, layout: Layout) -> Iterator[PendingBatch]:
+    def _feature_pieces(
+        self, number: int, rows: RowsRead, layout: Layout
+    ) -> Iterator[PendingBatch]:
         """Yield the pieces of one batch, whose rows are known."""
         width = max(1, _CELLS_AT_ONCE // max(1, len(rows.y)))
         for first in range(0, len(layout.features), width):

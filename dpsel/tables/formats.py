@@ -1,10 +1,14 @@
 """The formats of tables and records, and how a table's is found out."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
 
-from dpsel.errors import InputError
+from dpsel.errors import InputError, UsageError
+from dpsel.options import option
+
+INPUT = "Input"
 
 
 class InputFormat(StrEnum):
@@ -75,3 +79,35 @@ def compression_of(first_bytes: bytes) -> Compression | None:
         if first_bytes.startswith(magic):
             return found
     return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How a table is read."""
+
+    input_format: InputFormat | None = option(
+        "--input-format", "The format of TABLE, if its name does not tell.", None, panel=INPUT
+    )
+    separator: str | None = option(
+        "--separator CHAR",
+        "What separates the cells of a CSV.",
+        None,
+        shown="comma",
+        panel=INPUT,
+    )
+    threads: int | None = option(
+        "--threads N", "How many threads read and compute.", None, shown="all cores", panel=INPUT
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse a format that is none, and a separator that can be taken for something else."""
+        if self.input_format is not None and self.input_format not in tuple(InputFormat):
+            kinds = ", ".join(InputFormat)
+            raise UsageError(f"input-format must be one of {kinds}, got {self.input_format}")
+        separator = self.separator
+        if separator is not None and (
+            len(separator) != 1 or separator in '"\r\n\0' or not separator.isascii()
+        ):
+            raise UsageError(
+                "separator must be a single ASCII character other than a quote or a line end"
+            )

@@ -322,7 +322,9 @@ def all_rows(
 _COPIES = 2
 
 
-def rows_of_columns(pieces: Iterator[PendingBatch], features: int, done: float) -> Iterator[PendingBatch]:
+def rows_of_columns(
+    pieces: Iterator[PendingBatch], features: int, done: float
+) -> Iterator[PendingBatch]:
     """Read all pieces, each of a few columns, and yield whole rows, which then are `done`.
 
     What does not fit in memory meanwhile is in a temporary file.

@@ -378,7 +378,7 @@ def test_a_bug_is_reported_without_its_message(
     def broken(*_: object, **__: object) -> None:
         raise TypeError(f"cannot add {CANARY}")
 
-    monkeypatch.setattr("dpsel.selection.run.run_select", broken)
+    monkeypatch.setattr("dpsel.selection.run.SelectJob.read", broken)
     result = dpsel("select", "t.csv", *ASK, "--output", "out.json")
     assert (result.code, result.out) == (70, "")
     assert result.err.startswith("error: this is a bug in dpsel (TypeError, broken in line ")

@@ -287,7 +287,7 @@ def test_a_charged_run_id_without_a_release_is_charged_again(
 
     run = ("select", "t.csv", *ASK, *LEDGER, "--run-id", "a")
     with monkeypatch.context() as patch:
-        patch.setattr("dpsel.selection.run.select_from_scores", interrupted)
+        patch.setattr("dpsel.selection.run.release", interrupted)
         result = dpsel(*run)
     assert (result.code, result.out) == (130, "")
     assert result.err.endswith(
@@ -503,7 +503,7 @@ def test_a_release_that_was_not_charged_is_a_bug_and_not_released(
     spent = "note: epsilon 2 was charged to the ledger 'many' and stays charged\n"
     make_ledger(place, name="many")
     for wrong in (forgetful, twice, for_more_rows):
-        monkeypatch.setattr("dpsel.selection.run.run_select", wrong)
+        monkeypatch.setattr("dpsel.selection.run.SelectJob.read", wrong)
         result = dpsel("select", "t.csv", *ASK, "--ledger", "many")
         assert (result.code, result.out) == (70, "")
         assert (spent in result.err) is (wrong is not forgetful)

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from dpsel.budget.account import charge_nothing
-from dpsel.selection.run import run_select
 from tests.cli.conftest import ROOT, Dpsel
 
 BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
@@ -339,10 +337,10 @@ def test_a_sweep_shows_its_share_and_the_time_left() -> None:
 
 
 def test_every_pass_over_a_table_has_a_bar_of_its_own() -> None:
-    from tests.sample_tables import Silent, plan_for
+    from tests.sample_tables import Silent, request_for, selected
 
     reporter = Silent()
-    run_select(str(CSV), plan_for(), reporter, charge_nothing)
+    selected(str(CSV), request_for(), reporter)
     assert reporter.sizes == [CSV.stat().st_size]
     assert reporter.shares == sorted(reporter.shares)
     assert reporter.shares[-1] == 1.0

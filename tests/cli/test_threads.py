@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpsel.budget.account import charge_nothing
 from dpsel.cluster.shards import Cluster, merge_totals, score_share
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores import kendall
 from dpsel.evaluation.data import DataSet
 from dpsel.evaluation.methods import RoundDraws
-from dpsel.selection.run import run_select
 from tests.cli.conftest import Dpsel
-from tests.sample_tables import Silent, numbers, plan_for
+from tests.sample_tables import Silent, numbers, request_for, selected
 
 ASK = ("--target", "y", "--k", "1", "--epsilon", "1", "--seed", "1")
 # More than the machines that run these tests are likely to have cores.
@@ -64,8 +62,8 @@ def test_a_share_of_a_cluster_has_as_many_as_its_worker_gives_it(
     def spread(work: Any, shares: Any, progress: Any) -> list[Any]:
         return [merge_totals(work, [score_share(work, share, threads) for share in shares])]
 
-    plan = plan_for(score="kendall", threads=5, seed=1)
-    run_select(table, plan, Silent(), charge_nothing, Cluster(spread))
+    plan = request_for(score="kendall", threads=5, seed=1)
+    selected(table, plan, Silent(), Cluster(spread))
     assert pools == [threads]
 
 

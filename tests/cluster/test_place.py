@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from dpsel.cluster.dask import load_distributed, load_jobqueue
-from dpsel.cluster.place import Scheduler, plan_cluster
+from dpsel.cluster.place import Place, Scheduler
 from dpsel.errors import UsageError
 from tests.cli.conftest import ROOT, Dpsel
 
@@ -13,11 +13,17 @@ BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
 
 
 def test_addresses_and_slurm_are_understood() -> None:
-    assert plan_cluster(None, None) is None
-    assert plan_cluster("tcp://head:8786", None) == Scheduler("tcp://head:8786", 1)
-    assert plan_cluster("tls://10.0.0.1:8786", 4) == Scheduler("tls://10.0.0.1:8786", 4)
-    assert plan_cluster("tcp://[::1]:8786", None) == Scheduler("tcp://[::1]:8786", 1)
-    assert plan_cluster("slurm", 20) == Scheduler("slurm", 20)
+    assert Place(cluster=None, workers=None).scheduler() is None
+    assert Place(cluster="tcp://head:8786", workers=None).scheduler() == Scheduler(
+        "tcp://head:8786", 1
+    )
+    assert Place(cluster="tls://10.0.0.1:8786", workers=4).scheduler() == Scheduler(
+        "tls://10.0.0.1:8786", 4
+    )
+    assert Place(cluster="tcp://[::1]:8786", workers=None).scheduler() == Scheduler(
+        "tcp://[::1]:8786", 1
+    )
+    assert Place(cluster="slurm", workers=20).scheduler() == Scheduler("slurm", 20)
 
 
 @pytest.mark.parametrize(
@@ -29,16 +35,16 @@ def test_addresses_and_slurm_are_understood() -> None:
 )
 def test_anything_else_is_refused(address: str) -> None:
     with pytest.raises(UsageError, match="--cluster must be tcp://HOST:PORT"):
-        plan_cluster(address, None)
+        Place(cluster=address, workers=None).scheduler()
 
 
 def test_workers_are_asked_for_where_they_are_started() -> None:
     with pytest.raises(UsageError, match="slurm needs --workers"):
-        plan_cluster("slurm", None)
+        Place(cluster="slurm", workers=None).scheduler()
     with pytest.raises(UsageError, match="--workers needs --cluster"):
-        plan_cluster(None, 2)
+        Place(cluster=None, workers=2).scheduler()
     with pytest.raises(UsageError, match="workers must be 1 or more"):
-        plan_cluster("tcp://head:8786", 0)
+        Place(cluster="tcp://head:8786", workers=0).scheduler()
 
 
 def test_only_plain_connections_to_other_machines_are_in_the_clear() -> None:
@@ -51,7 +57,7 @@ def test_only_plain_connections_to_other_machines_are_in_the_clear() -> None:
         "tcp://localhost:1": False,
     }
     for address, clear in addresses.items():
-        plan = plan_cluster(address, None)
+        plan = Place(cluster=address, workers=None).scheduler()
         assert plan is not None
         assert plan.in_the_clear is clear
 

@@ -15,7 +15,7 @@ from dpsel.core.release import Selection
 from dpsel.errors import InputError
 from dpsel.selection.run import run_select_on
 from tests.cluster.conftest import Processes, processes
-from tests.sample_tables import Silent, numbers, plan_for, write_ipc_stream
+from tests.sample_tables import Silent, numbers, request_for, selected, write_ipc_stream
 
 # A name that each process reads in its own folder: two machines with a disk each.
 OWN_FOLDER = "/proc/self/cwd"
@@ -45,7 +45,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def selected(name: str, own: Processes) -> Selection:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(splits, "TARGET_BYTES", 1)
-        where, plan = Scheduler(own.address, 1), plan_for(seed=1)
+        where, plan = Scheduler(own.address, 1), request_for(seed=1)
         return run_select_on(where, f"{OWN_FOLDER}/{name}", plan, Silent(), charge_nothing)
 
 

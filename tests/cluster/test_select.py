@@ -23,7 +23,7 @@ from dpsel.errors import UsageError
 from dpsel.selection.run import run_select_on
 from tests.cli.conftest import ROOT, Dpsel
 from tests.cluster.conftest import processes
-from tests.sample_tables import Silent, numbers, plan_for
+from tests.sample_tables import Silent, numbers, request_for
 
 SEED = 0x1234567890ABCDEF
 EPSILON = 1.2345678901234567
@@ -50,7 +50,7 @@ def drawn(table: str, where: Scheduler | None, size: int, **options: Any) -> Sel
     asked = {"k": 3, "epsilon": 0.3, "seed": 7, "exclude": ("who", "label"), **options}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(splits, "TARGET_BYTES", size)
-        return run_select_on(where, table, plan_for(**asked), Silent(), charge_nothing)
+        return run_select_on(where, table, request_for(**asked), Silent(), charge_nothing)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_progress_is_the_share_of_the_shares_that_are_done(
     monkeypatch.setattr(splits, "TARGET_BYTES", 1)
     reporter = Silent()
     where = Scheduler(local_cluster.scheduler_address, 1)
-    plan = plan_for(exclude=("who", "label"))
+    plan = request_for(exclude=("who", "label"))
     run_select_on(where, tables["one"], plan, reporter, charge_nothing)
     assert reporter.shares == [done / 23 for done in range(1, 24)]
 

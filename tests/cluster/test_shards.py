@@ -20,7 +20,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpsel
-from dpsel.budget.account import charge_nothing
 from dpsel.cluster import shards as splits
 from dpsel.cluster.shards import (
     Cluster,
@@ -42,7 +41,7 @@ from dpsel.errors import InputError, UsageError
 from dpsel.selection.run import run_select
 from dpsel.tables import wide_parquet
 from dpsel.tables.table import read_batches
-from tests.sample_tables import WRITERS, Silent, numbers, plan_for, write_ipc_stream
+from tests.sample_tables import WRITERS, Silent, numbers, request_for, selected, write_ipc_stream
 
 ROOT = Path(__file__).parents[1]
 ROWS = 60
@@ -111,9 +110,9 @@ def outcome(
 ) -> tuple[Selection | str, list[str]]:
     """Return the release, or what was refused, and all notes."""
     reporter = Silent()
-    plan = plan_for(**{"k": 2, "seed": 1, **options})
+    plan = request_for(**{"k": 2, "seed": 1, **options})
     try:
-        return run_select(place, plan, reporter, charge_nothing, cluster), reporter.notes
+        return selected(place, plan, reporter, cluster), reporter.notes
     except (InputError, UsageError) as error:
         return str(error), reporter.notes
 
@@ -130,7 +129,7 @@ def exact_scores(
         return right(scores, *arguments, **others)
 
     with monkeypatch.context() as patch:
-        patch.setattr("dpsel.selection.run.select_from_scores", catch)
+        patch.setattr("dpsel.selection.run.release", catch)
         return [outcome(place, options, cluster), caught]
 
 
@@ -262,7 +261,7 @@ def test_nothing_that_decides_the_draw_is_sent(tmp_path: Path) -> None:
     assert len(tree.sent) > 5
     assert [needle for needle in needles if needle in b"".join(tree.sent)] == []
     # All but the little-endian float would be found if the plan were sent.
-    plan = pickle.dumps(plan_for(**options))
+    plan = pickle.dumps(request_for(**options))
     assert [needle for needle in needles if needle not in plan] == [struct.pack("<d", 0.7134)]
 
 
@@ -384,7 +383,7 @@ def test_what_cannot_be_split_is_not_charged() -> None:
     with pytest.raises(UsageError):
         run_select(
             FRAME,
-            plan_for(),
+            request_for(),
             Silent(),
             lambda: charged.append(True),
             Cluster(Tree(np.random.default_rng(0))),

@@ -171,9 +171,7 @@ def test_a_hostile_name_stays_a_name() -> None:
 
 
 def test_the_report_is_imported_without_matplotlib() -> None:
-    code = (
-        "import sys, dpsel.evaluation.report; print({'matplotlib', 'polars', 'scipy'} & set(sys.modules))"
-    )
+    code = "import sys, dpsel.evaluation.report; print({'matplotlib', 'polars', 'scipy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout == "set()\n", done.stderr
 

@@ -12,16 +12,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dpsel.budget.account import charge_nothing
 from dpsel.cli.terminal import TerminalReporter
 from dpsel.errors import InputError
 from dpsel.evaluation.data import _Notes
-from dpsel.selection.run import run_select
 from dpsel.tables.sources import Source
 from tests.cli.conftest import Dpsel
 from tests.ledgers import make_ledger, rows
 from tests.s3_server import running
-from tests.sample_tables import WRITERS, Silent, numbers, plan_for
+from tests.sample_tables import WRITERS, Silent, numbers, request_for, selected
 
 CHANGED = (
     "was changed while it was read; nothing of it is used. Run it again when nobody writes to it"
@@ -153,7 +151,7 @@ def test_every_reader_is_watched(name: str, change: Callable[[Path], None], tmp_
     table, reporter = aged(tmp_path / name), Silent()
     reporter.size = once(lambda: change(table))  # type: ignore[method-assign]
     with pytest.raises(InputError) as raised:
-        run_select(str(table), plan_for(), reporter, charge_nothing)
+        selected(str(table), request_for(), reporter)
     assert str(raised.value) == f"{name}: {CHANGED}"
 
 
@@ -166,7 +164,7 @@ def test_every_file_of_a_folder_is_watched_until_all_are_read(at: int, tmp_path:
     reporter = Silent()
     reporter.size = once(lambda: replace(files[at]))  # type: ignore[method-assign]
     with pytest.raises(InputError) as raised:
-        run_select(str(tmp_path), plan_for(), reporter, charge_nothing)
+        selected(str(tmp_path), request_for(), reporter)
     assert str(raised.value) == f"{at}.parquet: {CHANGED}"
 
 

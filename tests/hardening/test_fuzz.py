@@ -100,7 +100,7 @@ def test_the_judge_notices_a_leak_and_a_bug(
     def broken(*_: object, **__: object) -> None:
         raise raised
 
-    monkeypatch.setattr("dpsel.selection.run.run_select", broken)
+    monkeypatch.setattr("dpsel.selection.run.SelectJob.read", broken)
     this = case(0)
     found = complaint(this, run_case(this))
     assert found is None if expected is None else (found or "").startswith(expected)
@@ -126,7 +126,7 @@ def test_the_judge_tells_what_a_library_prints_from_a_message_of_ours(
         os.write(2, b"thread panicked\n" + shown)
         raise InputError("no")
 
-    monkeypatch.setattr("dpsel.selection.run.run_select", printing)
+    monkeypatch.setattr("dpsel.selection.run.SelectJob.read", printing)
     this, shown = case(0), b""
     ended = run_case(this)
     assert ended == Ended(3, "", "error: no\n", "thread panicked\n")

@@ -284,7 +284,7 @@ def test_a_run_knows_from_its_options_alone_whether_there_are_two_classes(
         seen.append(scores)
         return release(scores, *arguments, **options)
 
-    monkeypatch.setattr("dpsel.selection.run.select_from_scores", seen_scores)
+    monkeypatch.setattr("dpsel.selection.run.release", seen_scores)
     labels = ["yes", "no", "maybe", None] if positive else [1.0, 0.0, 1.0, 0.0]
     table = pl.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": [4.0, 1.0, 2.0, 3.0], "y": labels})
     select(

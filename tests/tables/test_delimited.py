@@ -16,7 +16,7 @@ from dpsel.tables import delimited_rows as rows_of_text
 from dpsel.tables.delimited import DelimitedTable, cells_of
 from dpsel.tables.delimited_rows import rows_end
 from dpsel.tables.sources import Source
-from tests.sample_tables import plan_for, scored, scored_table
+from tests.sample_tables import request_for, scored, scored_table
 
 MEANINGS = {
     "0.5": 0.5,
@@ -102,7 +102,7 @@ def test_line_breaks_inside_quotes_end_no_row(block_bytes: int, tmp_path: Path) 
     )
     table = DelimitedTable(Source(path), ",", block_bytes)
     assert [column.name for column in table.columns] == ["x\n1", "note", "y"]
-    found = scored_table(table, plan_for(exclude=("note",)))
+    found = scored_table(table, request_for(exclude=("note",)))
     assert found.values.tolist() == [round(1.25 * 2**32)]
 
 
@@ -131,7 +131,7 @@ def test_lines_without_anything_before_the_header_are_passed_over(tmp_path: Path
         path = tmp_path / "t.csv"
         path.write_bytes(b"\xef\xbb\xbf\r\n\n  \nx,y\n1,1\n")
         table = DelimitedTable(Source(path), ",", block_bytes)
-        assert scored_table(table, plan_for()).values.tolist() == [2**32]
+        assert scored_table(table, request_for()).values.tolist() == [2**32]
 
 
 def test_an_open_quote_is_refused_without_reading_on_for_ever(
@@ -143,7 +143,7 @@ def test_an_open_quote_is_refused_without_reading_on_for_ever(
         path.write_text(f"x,y\n{start},1\n" + "1,1\n" * 100_000)
         table = DelimitedTable(Source(path), ",", 500)
         with pytest.raises(InputError, match="a quote is not closed"):
-            scored_table(table, plan_for())
+            scored_table(table, request_for())
         assert len(table._text._rest) < 3000
 
 
@@ -170,7 +170,7 @@ def test_a_row_that_is_too_long_is_one_of_missing_values(
         after = b"1,1,1,1\n" * (20 if end else 0)
         path.write_bytes(b"x,z,note,y\n" + b"1,0,1,1\n" * before + row + end + after)
         table = DelimitedTable(Source(path), ",", block_bytes)
-        found = scored_table(table, plan_for(features=("x", "z")))
+        found = scored_table(table, request_for(features=("x", "z")))
         rows = 20 if end else 0
         assert found.values.tolist() == [(before + rows) * 2**32, rows * 2**32]
         assert len(table._text._rest) <= 2000
@@ -185,7 +185,7 @@ def test_the_longest_row_is_as_long_wherever_it_is(
     for before, block_bytes in itertools.product(range(0, 50, 7), (1, 10, 333, 1000)):
         path.write_bytes(b"x,y\n" + b"0,0\n" * before + b"1," + b"0" * (length - 3) + b"1\n")
         table = DelimitedTable(Source(path), ",", block_bytes)
-        found = scored_table(table, plan_for(features=("x",), lower=-1.0, upper=1.0))
+        found = scored_table(table, request_for(features=("x",), lower=-1.0, upper=1.0))
         assert found.values.tolist() == [2**32 if length < 1000 else 0]
 
 
@@ -199,7 +199,7 @@ def test_a_row_may_be_many_times_as_long_as_the_first_line(
     path.write_text(f"{','.join(names)},y\n{row}\n")
     assert len(row) > 5000
     table = DelimitedTable(Source(path), ",", 500)
-    assert scored_table(table, plan_for()).values.tolist() == [2**32] * 400
+    assert scored_table(table, request_for()).values.tolist() == [2**32] * 400
 
 
 @pytest.mark.parametrize("length", range(7))

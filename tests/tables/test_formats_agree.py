@@ -19,7 +19,7 @@ from dpsel.tables import wide_parquet
 from dpsel.tables import wide_parquet as wide_parquet_table
 from dpsel.tables.delimited import DelimitedTable
 from dpsel.tables.sources import Source
-from tests.sample_tables import WRITERS, numbers, plan_for, scored, scored_table
+from tests.sample_tables import WRITERS, numbers, request_for, scored, scored_table
 
 FRAME = numbers(200, 11)
 
@@ -65,7 +65,7 @@ def test_the_size_of_a_csv_s_blocks_does_not_matter(block_bytes: int, tmp_path: 
     path = tmp_path / "t.csv"
     FRAME.write_csv(path)
     table = DelimitedTable(Source(path), ",", block_bytes)
-    assert scored_table(table, plan_for()).values.tolist() == exact(FRAME)
+    assert scored_table(table, request_for()).values.tolist() == exact(FRAME)
 
 
 @pytest.mark.parametrize("at_once", [1, 100, 1000])

@@ -18,7 +18,7 @@ from dpsel.tables import parquet as parquet_table
 from dpsel.tables import wide_parquet
 from dpsel.tables.sources import find_sources
 from tests.cluster.test_shards import Tree
-from tests.sample_tables import Silent, numbers, plan_for, scored
+from tests.sample_tables import Silent, numbers, request_for, scored
 
 HIVE = pa.schema([("year", pa.int64()), ("si te", pa.string())])
 BOUNDS = {
@@ -110,8 +110,10 @@ def test_splits_of_a_folder_have_its_columns(
     for cluster in (None, Cluster(Tree(np.random.default_rng(0)), 1500)):
         caught: list[Any] = []
         with monkeypatch.context() as patch:
-            patch.setattr("dpsel.selection.run.select_from_scores", lambda s, *_, c=caught, **__: c.append(s))
-            run_select(str(tmp_path / "t"), plan_for(**options), Silent(), charge_nothing, cluster)
+            patch.setattr("dpsel.selection.run.release", lambda s, *_, c=caught, **__: c.append(s))
+            run_select(
+                str(tmp_path / "t"), request_for(**options), Silent(), charge_nothing, cluster
+            )
         found.append(caught[0].values.tolist())
     assert found[0] == found[1]
 

@@ -174,7 +174,9 @@ def test_whole_rows_are_the_same_when_read_by_columns(
     with closing(open_table(path)) as table:
         assert type(table).__name__ == ("WideParquetTable" if kind == "wide" else "ParquetTable")
         layout = choose_columns(table.columns, Wanted("y"), table.label)
-        pieces = list(table.pending_batches(replace(layout, whole_rows=True), RowReader(TargetCoding())))
+        pieces = list(
+            table.pending_batches(replace(layout, whole_rows=True), RowReader(TargetCoding()))
+        )
     blocks = [piece.read() for piece in pieces]
     assert [block.first_feature for block in blocks] == [0] * len(blocks)
     assert pieces[-1].done == 1.0

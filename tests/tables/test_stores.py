@@ -16,13 +16,13 @@ from dpsel.budget.account import charge_nothing
 from dpsel.cluster.shards import Cluster, split_files, table_files
 from dpsel.core.scores.registry import SCORES
 from dpsel.errors import DpselError, InputError, UsageError
-from dpsel.selection.request import select_order
+from dpsel.selection.request import select_run
 from dpsel.selection.run import run_select
 from dpsel.tables import sources as places
 from dpsel.tables.sources import Store, find_sources, parse_place, public_place
 from tests.cluster.test_shards import Tree, write_batches
 from tests.s3_server import S3Server, running
-from tests.sample_tables import Silent, numbers, plan_for, scored
+from tests.sample_tables import Silent, numbers, request_for, scored
 
 FRAME = numbers(60, 5, seed=8)
 KEY, SECRET = "AKIAOFTHISTEST", "the-secret-of-this-test"
@@ -134,8 +134,8 @@ def test_splits_of_a_store_are_read_by_others(
     for cluster in (None, Cluster(tree, 600)):
         caught: list[Any] = []
         with monkeypatch.context() as patch:
-            patch.setattr("dpsel.selection.run.select_from_scores", lambda s, *_, c=caught, **__: c.append(s))
-            run_select(table, plan_for(score=score), Silent(), charge_nothing, cluster)
+            patch.setattr("dpsel.selection.run.release", lambda s, *_, c=caught, **__: c.append(s))
+            run_select(table, request_for(score=score), Silent(), charge_nothing, cluster)
         found.append(caught[0].values.tolist())
     assert found[0] == found[1]
     assert tree.shares > 1
@@ -183,7 +183,7 @@ def test_a_hostile_store_ends_in_one_plain_line(
 
 def test_a_store_that_breaks_off_later_is_told(store: S3Server) -> None:
     store.objects["bucket"]["w/t.parquet"] = parquet(FRAME)
-    plan = plan_for()
+    plan = request_for()
     reporter = Silent()
 
     def charge() -> None:
@@ -218,7 +218,7 @@ def test_credentials_in_the_name_of_a_table_are_refused_and_not_repeated(place: 
         find_sources(place)
     assert SECRET not in str(caught.value)
     assert KEY not in str(caught.value)
-    named = select_order(place, plan_for()).parameters["table"]
+    named = select_run(place, request_for()).parameters["table"]
     assert SECRET not in named
     assert KEY not in named
 
@@ -228,7 +228,7 @@ def test_what_is_no_secret_stays_in_the_name(tmp_path: Path) -> None:
     assert public_place(place) == place
     assert parse_place(place) == (Store("eu-1", "http", "host:9000"), "bucket/t/*.parquet")
     assert public_place("data/part-?.csv") == "data/part-?.csv"
-    assert select_order(place, plan_for()).parameters["table"] == place
+    assert select_run(place, request_for()).parameters["table"] == place
 
 
 def test_a_file_may_be_named_with_its_scheme(tmp_path: Path) -> None:

@@ -1,3 +1,1 @@
 """Scores of features, one file a score."""
-
-

@@ -1,0 +1,204 @@
+"""The options of `select` and `baseline`: each group is a record, declared once.
+
+Imports nothing heavy: the command line shows these, and `--help` is instant.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from dpsel.core.guarantee import Neighbors
+from dpsel.core.mechanisms import Sampler
+from dpsel.options import option
+
+COLUMNS, PRIVACY, METHOD = "Columns", "Privacy", "Method"
+BLOCKS = "Two-stage and LASSO"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """Which columns play which part."""
+
+    target: str = option("--target COLUMN", "The column to predict.")
+    features: tuple[str, ...] = option(
+        "--features NAMES",
+        "Choose among these columns only: names or globs, with commas or repeated.",
+        (),
+        shown="all but the target",
+        panel=COLUMNS,
+    )
+    exclude: tuple[str, ...] = option(
+        "--exclude NAMES",
+        "Leave these columns out: names or globs, with commas or repeated.",
+        (),
+        shown=False,
+        panel=COLUMNS,
+    )
+    positive: str | None = option(
+        "--positive LABEL",
+        "For a text target: this label counts 1, any other -1.",
+        None,
+        panel=COLUMNS,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounding:
+    """Public bounds: of each column, or of all alike."""
+
+    bounds: str | Path | Mapping[str, Any] | None = option(
+        "--bounds FILE", "Public bounds of the columns, in TOML or JSON.", None, panel=COLUMNS
+    )
+    lower: float | None = option(
+        "--lower L",
+        "Public lower bound of every column.",
+        None,
+        shown="-1, the table is taken as bounded",
+        panel=COLUMNS,
+    )
+    upper: float | None = option(
+        "--upper U", "Public upper bound of every column.", None, shown="1", panel=COLUMNS
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Privacy:
+    """How many features for how much privacy, and whom it protects."""
+
+    k: int = option("--k K", "How many features to select.")
+    epsilon: float = option("--epsilon E", "The privacy loss, such as 1 or 2.")
+    neighbors: Neighbors = option(
+        "--neighbors",
+        "What one row more or less means: it is there or not, or it has other values.",
+        Neighbors.ADD_REMOVE,
+        panel=PRIVACY,
+    )
+    person: str | None = option(
+        "--person COLUMN",
+        "Protect persons, not rows: the column that says whose row it is.",
+        None,
+        panel=PRIVACY,
+    )
+    rows_per_person: int | None = option(
+        "--rows-per-person R",
+        "At most R rows of a person count. Needs --person.",
+        None,
+        shown="1",
+        panel=PRIVACY,
+    )
+    seed: int | None = option(
+        "--seed N",
+        "For tests only: a reproducible draw, which is not private.",
+        None,
+        panel=PRIVACY,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """How features are drawn."""
+
+    mechanism: str = option(
+        "--mechanism NAME",
+        "How features are drawn: canonical-lipschitz, margin-lipschitz, peeling, "
+        "permute-and-flip, oneshot-laplace or joint.",
+        "canonical-lipschitz",
+        panel=METHOD,
+    )
+    gamma: float | None = option(
+        "--gamma G",
+        "Lipschitz only: weight of the worst included score against the best missing one.",
+        None,
+        shown="0.5",
+        panel=METHOD,
+    )
+    sampler: Sampler | None = option(
+        "--sampler",
+        "Lipschitz only: lazy is fast, direct the reference; the law is the same.",
+        None,
+        shown="lazy",
+        panel=METHOD,
+    )
+    delta: float | None = option(
+        "--delta D",
+        "Peeling and oneshot-laplace: an (epsilon, delta) guarantee, with less noise.",
+        None,
+        shown="0",
+        panel=METHOD,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """How features are scored."""
+
+    score: str = option(
+        "--score NAME",
+        "How features are scored: dot, covariance or kendall.",
+        "dot",
+        panel=METHOD,
+    )
+
+
+class Baseline(StrEnum):
+    """What private selection is compared with."""
+
+    TWO_STAGE = "two-stage"
+    SIS = "sis"
+    LASSO = "lasso"
+    DPKENDALL = "dpkendall"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselinePrivacy:
+    """Which baseline, and how private it is."""
+
+    k: int = option("--k K", "How many features to select.")
+    method: Baseline = option("--method", "Which method to run.")
+    epsilon: float | None = option(
+        "--epsilon E", "The privacy loss; needed by private methods.", None
+    )
+    no_privacy: bool = option(
+        "--no-privacy", "Run two-stage without noise. sis and lasso never have any.", False
+    )
+    neighbors: Neighbors = option(
+        "--neighbors",
+        "What one row more or less means: it is there or not, or it has other values.",
+        Neighbors.ADD_REMOVE,
+        panel=PRIVACY,
+    )
+    seed: int | None = option(
+        "--seed N",
+        "For tests only: a reproducible draw, which is not private.",
+        None,
+        panel=PRIVACY,
+    )
+
+    @property
+    def private(self) -> bool:
+        """Return whether anything is promised."""
+        return self.method in (Baseline.DPKENDALL, Baseline.TWO_STAGE) and not self.no_privacy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks:
+    """The blocks of rows of two-stage, and the LASSO."""
+
+    blocks: int | None = option(
+        "--blocks B",
+        "How many blocks of rows vote; must be given under add-remove.",
+        None,
+        shown="the square root of the number of rows",
+        panel=BLOCKS,
+    )
+    contiguous: bool = option(
+        "--contiguous",
+        "Cut blocks in the order of rows, as in the paper's experiment.",
+        False,
+        panel=BLOCKS,
+    )
+    penalty: float = option(
+        "--penalty LAMBDA", "The weight of the L1 norm in a LASSO.", 0.1, panel=BLOCKS
+    )
