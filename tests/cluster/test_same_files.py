@@ -15,7 +15,7 @@ from dpsel.core.release import Selection
 from dpsel.errors import InputError
 from dpsel.selection.run import run_select_on
 from tests.cluster.conftest import Processes, processes
-from tests.sample_tables import Silent, numbers, request_for, selected, write_ipc_stream
+from tests.sample_tables import Silent, numbers, request_for, write_ipc_stream
 
 # A name that each process reads in its own folder: two machines with a disk each.
 OWN_FOLDER = "/proc/self/cwd"

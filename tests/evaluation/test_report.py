@@ -171,7 +171,8 @@ def test_a_hostile_name_stays_a_name() -> None:
 
 
 def test_the_report_is_imported_without_matplotlib() -> None:
-    code = "import sys, dpsel.evaluation.report; print({'matplotlib', 'polars', 'scipy'} & set(sys.modules))"
+    heavy = "{'matplotlib', 'polars', 'scipy'}"
+    code = f"import sys, dpsel.evaluation.report; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout == "set()\n", done.stderr
 
