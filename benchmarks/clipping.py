@@ -16,7 +16,8 @@ import polars as pl
 from dpsel.core.arrays import FloatArray
 from dpsel.core.bounds import ONE
 from dpsel.core.release import top_k
-from dpsel.preprocessing.scaling import Center, Scale, data_scaling
+from dpsel.preprocessing.options import Center, Scale
+from dpsel.preprocessing.scaling import data_scaling
 from dpsel.preprocessing.statistics import exact_statistics
 
 K, DRAWS = 5, 100

@@ -43,6 +43,12 @@ def option(
     return field(default=default, metadata={KEY: about})
 
 
+def same_as(record: "type[DataclassInstance]", name: str) -> Any:
+    """Return a field of a record as another record has it: its flag, its help and its default."""
+    found = next(about for about in fields(record) if about.name == name)
+    return field(default=found.default, metadata=found.metadata)
+
+
 def filled(record: type[Record], values: Mapping[str, Any]) -> Record:
     """Return a record with the values of its own fields; lists become tuples."""
     own = {about.name: values[about.name] for about in fields(record)}

@@ -11,7 +11,7 @@ from dpsel.cli.terminal import TerminalReporter
 from dpsel.core.guarantee import Neighbors
 from dpsel.errors import UsageError
 from dpsel.evaluation.results import ResultsFormat, results_format_of
-from dpsel.preprocessing.scaling import DEFAULT_CLIP, Scale
+from dpsel.preprocessing.options import DEFAULT_CLIP, Scale
 
 
 def evaluate(

@@ -6,7 +6,7 @@ import typer
 
 from dpsel.cli import shared_options as options
 from dpsel.evaluation.results import ResultsFormat
-from dpsel.preprocessing.scaling import Scale
+from dpsel.preprocessing.options import Scale
 
 _SWEEP_PANEL = "Sweep"
 

@@ -8,7 +8,7 @@ from dpsel.cli import preprocess_options as own
 from dpsel.cli import shared_options as options
 from dpsel.cli.terminal import TerminalReporter
 from dpsel.errors import InputError, UsageError
-from dpsel.preprocessing.scaling import DEFAULT_CLIP, Missing
+from dpsel.preprocessing.options import DEFAULT_CLIP, Missing
 from dpsel.preprocessing.writers import TableFormat, table_format_of
 from dpsel.tables.formats import InputFormat, Orientation
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from dpsel.cli import shared_options as options
-from dpsel.preprocessing.scaling import Center, Missing, Scale
+from dpsel.preprocessing.options import Center, Missing, Scale
 from dpsel.preprocessing.writers import TableFormat
 from dpsel.tables.formats import Orientation
 

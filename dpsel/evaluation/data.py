@@ -12,7 +12,8 @@ from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.bounds import ONE, Bounds, bounded_integers, is_unit
 from dpsel.core.matrix import changed, column_groups, target_products
 from dpsel.errors import InputError, UsageError
-from dpsel.preprocessing.scaling import Center, Scale, Scaling, data_scaling
+from dpsel.preprocessing.options import Center, Scale
+from dpsel.preprocessing.scaling import Scaling, data_scaling
 from dpsel.preprocessing.statistics import exact_statistics, joined_statistics
 from dpsel.reporter import Reporter
 from dpsel.selection.lasso import PENALTY, largest, lasso_coefficients

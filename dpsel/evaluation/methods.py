@@ -19,7 +19,7 @@ from dpsel.core.scores.registry import find_score
 from dpsel.errors import UsageError
 from dpsel.evaluation.data import DataSet
 from dpsel.evaluation.metrics import Picks, lipschitz_bound
-from dpsel.preprocessing.scaling import Scale
+from dpsel.preprocessing.options import Scale
 from dpsel.selection.baseline import Baseline
 from dpsel.selection.lasso import exact_top_k
 

@@ -18,7 +18,7 @@ from dpsel.evaluation.figures.panels import k_words
 from dpsel.evaluation.figures.style import printable, svg_text
 from dpsel.evaluation.report_page import page
 from dpsel.evaluation.request import Sweep
-from dpsel.preprocessing.scaling import Scale
+from dpsel.preprocessing.options import Scale
 from dpsel.system.frames import pl
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from dpsel.core.guarantee import Neighbors, check_at_least, check_delta, check_e
 from dpsel.errors import UsageError
 from dpsel.evaluation.data import LASSO, TableRequest, Truth, parse_truth
 from dpsel.evaluation.methods import EvaluatedMethod, parse_methods
-from dpsel.preprocessing.scaling import DEFAULT_CLIP, Scale, check_clip
+from dpsel.preprocessing.options import DEFAULT_CLIP, Scale
+from dpsel.preprocessing.scaling import check_clip
 from dpsel.selection.baseline import Baseline
 from dpsel.selection.lasso import check_penalty
 from dpsel.selection.options import Bounding

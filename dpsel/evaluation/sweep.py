@@ -28,7 +28,7 @@ from dpsel.evaluation.methods import (
 )
 from dpsel.evaluation.metrics import cell_summary, correlations
 from dpsel.evaluation.request import Sweep
-from dpsel.preprocessing.scaling import Scale
+from dpsel.preprocessing.options import Scale
 from dpsel.reporter import Reporter
 from dpsel.selection.baseline import Baseline
 from dpsel.selection.lasso import lasso_coefficients, quiet_solver

@@ -10,7 +10,7 @@ from dpsel.core.matrix import Matrix, changed, column_groups, row_chunks
 from dpsel.evaluation.data import EvaluationData
 from dpsel.evaluation.figures.heatmap import differences
 from dpsel.paper import PAPER_METHODS
-from dpsel.preprocessing.scaling import Scale
+from dpsel.preprocessing.options import Scale
 from dpsel.selection.lasso import lasso_coefficients
 from dpsel.system.frames import pl
 

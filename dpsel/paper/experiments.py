@@ -23,7 +23,7 @@ from dpsel.paper import BEYOND, PAPER_EPSILONS, PAPER_METHODS, ROUNDS
 from dpsel.paper.comparisons import claims, claims_summary, epsilon_needed, r_squared_row
 from dpsel.paper.stability import METHODS, compared_with_sis, run_stability
 from dpsel.paper.synthetic import run_synthetic
-from dpsel.preprocessing.scaling import DEFAULT_CLIP, Scale
+from dpsel.preprocessing.options import DEFAULT_CLIP, Scale
 from dpsel.reporter import Reporter
 from dpsel.system.frames import pl
 from dpsel.system.output import Output

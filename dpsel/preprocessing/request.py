@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpsel.errors import UsageError
-from dpsel.preprocessing.scaling import Center, Missing, Scale, check_clip
+from dpsel.preprocessing.options import Center, Missing, Scale
+from dpsel.preprocessing.scaling import check_clip
 from dpsel.system.workers import plan_threads
 from dpsel.tables.bounds_file import PublicBounds, read_bounds
 from dpsel.tables.columns import Wanted

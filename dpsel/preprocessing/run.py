@@ -11,8 +11,9 @@ from dpsel import __version__
 from dpsel.core.arrays import FloatArray
 from dpsel.core.batch import Batch
 from dpsel.core.bounds import Bounds
+from dpsel.preprocessing.options import Center, Scale
 from dpsel.preprocessing.request import PreprocessRequest
-from dpsel.preprocessing.scaling import Center, Scale, Scaling, data_scaling, public_scaling
+from dpsel.preprocessing.scaling import Scaling, data_scaling, public_scaling
 from dpsel.preprocessing.statistics import (
     Anchors,
     ColumnStatistics,

@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 import numpy as np
 
 from dpsel.core.arrays import FloatArray
 from dpsel.core.bounds import Bounds
 from dpsel.errors import UsageError
+from dpsel.preprocessing.options import Center, Missing, Scale
 from dpsel.preprocessing.statistics import ColumnStatistics, half_reach
 
 
@@ -16,42 +16,6 @@ def check_clip(clip: float) -> None:
     """Refuse a clip that is not a positive, finite number."""
     if not (math.isfinite(clip) and clip > 0):
         raise UsageError(f"clip must be a positive, finite number, got {clip:g}")
-
-
-class Center(StrEnum):
-    """What becomes 0."""
-
-    MEAN = "mean"
-    MEDIAN = "median"
-    NONE = "none"
-
-
-class Scale(StrEnum):
-    """What becomes 1."""
-
-    MAX_ABS = "max-abs"
-    """The farthest value from the centre: the paper's."""
-
-    ROBUST = "robust"
-    """So many robust standard deviations; what is farther is clipped."""
-
-    NONE = "none"
-    """1 itself; what is farther is clipped."""
-
-
-DEFAULT_CLIP = 0.75
-"""Of `benchmarks/clipping.py`: the largest at which robust scaling does as well at epsilon 5 as the
-paper's at 10, on real tables and synthetic ones."""
-
-
-class Missing(StrEnum):
-    """What a missing value becomes."""
-
-    ZERO = "zero"
-    """The centre."""
-
-    MEAN = "mean"
-    MEDIAN = "median"
 
 
 @dataclass(frozen=True)

@@ -82,8 +82,8 @@ def compression_of(first_bytes: bytes) -> Compression | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How a table is read."""
+class FileFormat:
+    """How the files of a table are written."""
 
     input_format: InputFormat | None = option(
         "--input-format", "The format of TABLE, if its name does not tell.", None, panel=INPUT
@@ -94,9 +94,6 @@ class Reading:
         None,
         shown="comma",
         panel=INPUT,
-    )
-    threads: int | None = option(
-        "--threads N", "How many threads read and compute.", None, shown="all cores", panel=INPUT
     )
 
     def __post_init__(self) -> None:
@@ -111,3 +108,12 @@ class Reading:
             raise UsageError(
                 "separator must be a single ASCII character other than a quote or a line end"
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(FileFormat):
+    """How a table is read."""
+
+    threads: int | None = option(
+        "--threads N", "How many threads read and compute.", None, shown="all cores", panel=INPUT
+    )

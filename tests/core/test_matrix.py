@@ -25,7 +25,7 @@ from dpsel.core.votes import block_votes, dealt, votes_for_each_k
 from dpsel.evaluation.data import DataSet, EvaluationData
 from dpsel.evaluation.methods import table_scores
 from dpsel.evaluation.metrics import correlations
-from dpsel.preprocessing.scaling import Scale
+from dpsel.preprocessing.options import Scale
 from dpsel.selection.lasso import lasso_coefficients, quiet_solver
 from dpsel.tables.spill import ScratchKeeper
 

@@ -12,7 +12,7 @@ from dpsel.cli.app import run
 from dpsel.core.arrays import FloatArray
 from dpsel.core.bounds import ONE, Bounds, Interval
 from dpsel.evaluation.data import DataSet, EvaluationData
-from dpsel.preprocessing.scaling import DEFAULT_CLIP, Scale
+from dpsel.preprocessing.options import DEFAULT_CLIP, Scale
 
 FEATURES = tuple(f"x{i}" for i in range(5))
 INTERVALS = [(-3.0, 3.0), (0.0, 10.0), (-1.0, 1.0), (5.0, 7.0), (-100.0, 1.0)]

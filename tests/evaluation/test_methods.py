@@ -11,7 +11,7 @@ from dpsel.core.mechanisms.registry import MECHANISMS
 from dpsel.core.scores.registry import SCORES
 from dpsel.errors import UsageError
 from dpsel.evaluation.methods import EvaluatedMethod, parse_methods
-from dpsel.preprocessing.scaling import Scale
+from dpsel.preprocessing.options import Scale
 
 
 def only(text: str) -> EvaluatedMethod:

@@ -8,14 +8,8 @@ from hypothesis.extra.numpy import arrays
 
 from dpsel.core.arrays import FloatArray
 from dpsel.core.bounds import Bounds, Interval
-from dpsel.preprocessing.scaling import (
-    Center,
-    Missing,
-    Scale,
-    Scaling,
-    data_scaling,
-    public_scaling,
-)
+from dpsel.preprocessing.options import Center, Missing, Scale
+from dpsel.preprocessing.scaling import Scaling, data_scaling, public_scaling
 from dpsel.preprocessing.statistics import exact_statistics
 
 TABLES = arrays(np.float64, st.tuples(st.integers(1, 9), st.integers(1, 3)), elements=st.floats())
