@@ -89,8 +89,8 @@ class MedianLaw:
 
     def __init__(self, y: FloatArray, epsilon: Fraction, steps: int) -> None:
         """Find where the weights change."""
-        self.pending_batches = list(_pieces(y, epsilon, steps))
-        self._ends = list(accumulate(piece.weight for piece in self.pending_batches))
+        self.pieces = list(_pieces(y, epsilon, steps))
+        self._ends = list(accumulate(piece.weight for piece in self.pieces))
 
     def draw(self, rng: Randomness) -> Median:
         """Return one median.
@@ -101,7 +101,7 @@ class MedianLaw:
         """
         drawn = whole_below(rng, self._ends[-1])
         index = bisect_right(self._ends, drawn)
-        piece = self.pending_batches[index]
+        piece = self.pieces[index]
         return piece.outcome(drawn - self._ends[index] + piece.weight)
 
 

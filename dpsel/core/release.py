@@ -1,23 +1,30 @@
 """From scores to a record that may be published: the only caller of a mechanism."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dpsel import __version__
-from dpsel.core.arrays import IntArray, NumberArray
+from dpsel.core.arrays import FloatArray, IntArray, NumberArray
 from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit, check_at_least
 from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.registry import find_mechanism
+from dpsel.core.picks import affordable_picks, noisy_rows
 from dpsel.core.randomness import Randomness, derived_seed, make_randomness
 from dpsel.core.scores.base import Scores
+from dpsel.core.scores.stump import stump_sensitivity
+from dpsel.core.target import ROWS, SELECTION, BudgetParts, Part, Target, WeightRule
 from dpsel.errors import UsageError
 
 SCHEMA_ID = "dpsel.selection/1"
 SEEDED = "drawn with a fixed seed, for tests only"
+ROWS_SHARE = Fraction(1, 20)
+"""Of epsilon, what a noisy number of rows gets."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,8 @@ class Selection:
     guarantee: Guarantee | None
     no_guarantee_because: str | None
     version: str
+    budget: tuple[Part, ...] = ()
+    """What each step took of epsilon, if there were several."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, in the order they are printed."""
@@ -51,6 +60,7 @@ class Selection:
             "guarantee": None if self.guarantee is None else _guarantee_dict(self.guarantee),
             "no_guarantee_because": self.no_guarantee_because,
             "version": self.version,
+            **_budget_dict(self.budget),
         }
 
     @classmethod
@@ -69,7 +79,32 @@ class Selection:
             guarantee=None if stated is None else _guarantee_of(stated),
             no_guarantee_because=fields["no_guarantee_because"],
             version=fields["version"],
+            budget=tuple(Part(**part) for part in fields.get("budget", ())),
         )
+
+
+class StumpColumns(Protocol):
+    """A table that can be scored column by column, once the weights of rows are known. Private."""
+
+    def target(self) -> FloatArray:
+        """Return the target of all rows that count."""
+        ...
+
+    def scores(self, rule: WeightRule) -> IntArray:
+        """Return the score `stump` of all columns, a row for every round of the rule."""
+        ...
+
+
+@dataclass(frozen=True)
+class StumpRequest:
+    """The public choices of a selection by `stump`."""
+
+    target: Target
+    k: int
+    up_to: bool = False
+    """Whether to select fewer than k if epsilon does not carry as many."""
+    rows: int | None = None
+    """A public number of rows, about; None if there is none."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +181,70 @@ def release_rounds(
     return _selection(rounds(rng), names, drawn_by, guarantee, rng)
 
 
+def release_stump(
+    columns: StumpColumns,
+    names: Sequence[str],
+    asked: StumpRequest,
+    guarantee: Guarantee,
+    drawn_by: DrawnBy,
+    seed: int | None,
+) -> Selection:
+    """Find what rows weigh, score all columns with it, and select: all of it within epsilon.
+
+    Privacy:
+        Domain: any cells; any targets.
+        Neighbors: those of `guarantee`.
+        Sensitivity: `stump_sensitivity`, for any weights.
+        Guarantee: `guarantee`, for the whole record, by composition of the parts that it states:
+            the number of rows, the target's weights, and the selection. None with a seed.
+        Assumes: an operating system whose random numbers cannot be predicted.
+        Tested by: tests/privacy/test_stump_release.py
+    """
+    rng = make_randomness(seed)
+    y = columns.target()
+    parts, k = _afforded(asked, len(names), len(y), guarantee, rng)
+    parts = asked.target.paid_from(parts, k, len(names))
+    rule = asked.target.rule(y, parts, k, guarantee, rng)
+    values = columns.scores(rule)
+    sensitivity = float(stump_sensitivity(guarantee.neighbors, guarantee.unit))
+    draw = partial(find_mechanism(drawn_by.mechanism).draw, rng=rng, **drawn_by.parameters)
+    if asked.target.in_rounds:
+        chosen = _in_rounds(values, sensitivity, parts.rounds(k), draw)
+    else:
+        scores = Scores(values[0], sensitivity)
+        chosen = draw(scores, k, parts.part(SELECTION))[0]
+    return replace(_selection(chosen, names, drawn_by, guarantee, rng), budget=parts.parts)
+
+
+def _afforded(
+    asked: StumpRequest, d: int, n: int, guarantee: Guarantee, rng: Randomness
+) -> tuple[BudgetParts, int]:
+    """Return the parts of epsilon, and how many features to select: k, or as many as it carries."""
+    parts = BudgetParts.of(guarantee.epsilon, SELECTION)
+    if not asked.up_to:
+        return parts, asked.k
+    rows = asked.rows
+    if rows is None and guarantee.neighbors is Neighbors.REPLACE_ONE and guarantee.unit == Unit():
+        rows = n
+    if rows is None:
+        parts = parts.take(ROWS_SHARE, ROWS)
+        rows = noisy_rows(n, parts.part(ROWS), guarantee.neighbors, guarantee.unit, rng)
+    return parts, affordable_picks(asked.k, d, guarantee.epsilon, rows)
+
+
+def _in_rounds(
+    values: IntArray, sensitivity: float, epsilons: Sequence[float], draw: Callable[..., IntArray]
+) -> IntArray:
+    """Take one feature a round, each by the scores of that round, out of those that are left."""
+    left = np.arange(values.shape[1])
+    chosen = []
+    for scores, epsilon in zip(values, epsilons, strict=True):
+        place = int(draw(Scores(scores[left], sensitivity), 1, epsilon)[0, 0])
+        chosen.append(int(left[place]))
+        left = np.delete(left, place)
+    return np.sort(np.array(chosen, dtype=np.int64))
+
+
 def without_privacy(
     chosen: Callable[[Randomness], IntArray], names: Sequence[str], score: str, seed: int | None
 ) -> Selection:
@@ -193,6 +292,11 @@ def _record(
         no_guarantee_because=because,
         version=__version__,
     )
+
+
+def _budget_dict(budget: Sequence[Part]) -> dict[str, Any]:
+    """Return the parts of epsilon as a field of a record; none if there are none."""
+    return {"budget": [asdict(part) for part in budget]} if budget else {}
 
 
 def _plain(value: object) -> object:

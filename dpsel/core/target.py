@@ -5,7 +5,7 @@ they add up to about 0, "always no" scores nothing and a feature has to tell the
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.discrete import discrete_laplace
-from dpsel.core.guarantee import Neighbors, Unit, check_epsilon
+from dpsel.core.guarantee import Guarantee, Neighbors, Unit, check_epsilon
 from dpsel.core.median import TAUS, Median, private_median
 from dpsel.core.randomness import Randomness
 from dpsel.core.scores.stump import UNIT, RowWeights
@@ -25,6 +25,12 @@ COUNTS_SHARE = Fraction(1, 10)
 With 10 to 50 rows of the rarer class, at epsilon 2, a twentieth reaches 0.86 to 0.92 of what the
 true share does on planted tables, and a tenth 0.90 to 0.95, give or take 0.03.
 """
+
+COUNTS = "counts of the two classes"
+MEDIAN = "median of the target"
+ROWS = "number of rows"
+SELECTION = "selection"
+"""What the parts of an epsilon are for."""
 
 MOST_CLASSES = 256
 """So many classes a target may have."""
@@ -72,6 +78,10 @@ class BudgetParts:
             )
         left = Part(last.name, last.epsilon - taken)
         return BudgetParts((*before, Part(name, taken), left))
+
+    def part(self, name: str) -> float:
+        """Return what a step gets."""
+        return next(part.epsilon for part in self.parts if part.name == name)
 
     def rounds(self, count: int) -> tuple[float, ...]:
         """Return what each of so many rounds gets of the last part; what is left goes last."""
@@ -171,23 +181,6 @@ def _halves(classes: int) -> list[list[int]]:
     return [[1 if i in chosen else -1 for i in range(classes)] for chosen in members]
 
 
-def sign_weights(y: FloatArray, center: Median) -> RowWeights:
-    """Return 1 above the centre, -1 below, 1 - 2 tau at it, and 0 for NaN.
-
-    Privacy:
-        Domain: any floats.
-        Guarantee: none; a row's weight depends on its own target, and on a centre that is public
-            or was paid for.
-        Tested by: tests/privacy/test_target.py
-    """
-    groups = np.zeros(len(y), dtype=np.int64)
-    groups[y < center.value] = 1
-    groups[y == center.value] = 2
-    groups[y > center.value] = 3
-    at = UNIT * (TAUS - 2 * center.below) // TAUS
-    return RowWeights(groups, np.array([[0, -UNIT, at, UNIT]]))
-
-
 def public_center(value: float) -> Median:
     """Return a centre that the user knows: rows at it weigh 0."""
     if not math.isfinite(value):
@@ -208,3 +201,101 @@ def private_center(
         Tested by: tests/privacy/test_target.py
     """
     return private_median(y, Fraction(epsilon), changes(neighbors, unit), rng)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is publicly known of a target, and so how its weights are found.
+
+    With two classes the target is above 0 in one of them; with more it is a code from 0 on. With
+    none it is any number.
+    """
+
+    classes: int = 0
+    share: Fraction | None = None
+    """The public share of the rows that are in the class above 0, of two."""
+    center: float | None = None
+    """A public number that about half of the rows are above."""
+
+    @property
+    def in_rounds(self) -> bool:
+        """Return whether every pick has weights of its own."""
+        return self.classes > 2
+
+    def paid_from(self, parts: BudgetParts, k: int, d: int) -> BudgetParts:
+        """Take what the weights cost out of an epsilon."""
+        if self.classes == 2 and self.share is None:
+            return parts.take(COUNTS_SHARE, COUNTS)
+        if self.classes == 0 and self.center is None:
+            return parts.take(median_share(k, d), MEDIAN)
+        return parts
+
+    def rule(
+        self, y: FloatArray, parts: BudgetParts, k: int, guarantee: Guarantee, rng: Randomness
+    ) -> "WeightRule":
+        """Return what rows weigh in each round, by their own target.
+
+        Privacy:
+            Domain: any floats; NaN does not count.
+            Neighbors: those of `guarantee`.
+            Guarantee: the part of `parts` that `paid_from` took for it; nothing is spent where the
+                share, the centre or the classes are public.
+            Assumes: an rng the adversary cannot predict.
+            Tested by: tests/privacy/test_target.py
+        """
+        if self.in_rounds:
+            return WeightRule(half_splits(self.classes, k), self.classes)
+        if self.classes == 2:
+            if self.share is not None:
+                return WeightRule(balanced_by_share(self.share), 2)
+            groups = WeightRule(np.zeros((1, 3), dtype=np.int64), 2).groups(y)
+            paid = parts.part(COUNTS)
+            values = balanced_by_counts(groups, paid, guarantee.neighbors, guarantee.unit, rng)
+            return WeightRule(values, 2)
+        if self.center is not None:
+            center = public_center(self.center)
+        else:
+            paid = parts.part(MEDIAN)
+            center = private_center(y, paid, guarantee.neighbors, guarantee.unit, rng)
+        return sign_rule(center)
+
+
+@dataclass(frozen=True)
+class WeightRule:
+    """What a row weighs, by its own target alone: the same rule for all rows, on any machine."""
+
+    values: IntArray = field(repr=False)
+    """The weight of every group, for each round; group 0 does not count."""
+    classes: int
+    center: float = field(default=0.0, repr=False)
+
+    def groups(self, y: FloatArray) -> IntArray:
+        """Return the group of every row."""
+        groups = np.zeros(len(y), dtype=np.int64)
+        if self.classes > 2:
+            known = (y >= 0) & (y < self.classes)
+            groups[known] = y[known].astype(np.int64) + 1
+        elif self.classes == 2:
+            groups[y <= 0] = 1
+            groups[y > 0] = 2
+        else:
+            groups[y < self.center] = 1
+            groups[y == self.center] = 2
+            groups[y > self.center] = 3
+        return groups
+
+    def weights(self, y: FloatArray) -> RowWeights:
+        """Return the weights of some rows.
+
+        Privacy:
+            Guarantee: none; a row's weight depends on its own target, and on a rule that is public
+                or was paid for.
+            Tested by: tests/privacy/test_target.py
+        """
+        return RowWeights(self.groups(y), self.values)
+
+
+def sign_rule(center: Median) -> WeightRule:
+    """Return 1 above the centre, -1 below, and 1 - 2 tau at it."""
+    at = UNIT * (TAUS - 2 * center.below) // TAUS
+    return WeightRule(np.array([[0, -UNIT, at, UNIT]]), 0, center.value)

@@ -37,7 +37,7 @@ from dpsel.core.target import (
     median_share,
     private_center,
     public_center,
-    sign_weights,
+    sign_rule,
 )
 from dpsel.errors import UsageError
 from tests.chi_square import ALPHA, p_value
@@ -129,7 +129,7 @@ def test_the_base_measure_has_the_parts_it_says() -> None:
 
 
 def law_of(y: list[float], epsilon: Fraction, steps: int) -> list[Piece]:
-    return MedianLaw(np.array(y, dtype=np.float64), epsilon, steps).pending_batches
+    return MedianLaw(np.array(y, dtype=np.float64), epsilon, steps).pieces
 
 
 def as_table(pieces: list[Piece]) -> dict[tuple[int, int], float]:
@@ -286,7 +286,7 @@ def test_signs_at_the_median_are_balanced(make: str) -> None:
     }[make]
     y[:100] = np.nan
     center = private_center(y, 0.5, ADD, ROW, SeededRandomness(7))
-    weights = sign_weights(y, center)
+    weights = sign_rule(center).weights(y)
     rows = weights.values[0][weights.groups]
     assert not rows[:100].any()
     # The law gives this distance less than exp(-0.5 * 150) times the base measure's worst gap.
@@ -296,11 +296,11 @@ def test_signs_at_the_median_are_balanced(make: str) -> None:
 
 def test_signs_are_what_the_centre_says() -> None:
     y = np.array([1.0, 2.0, 3.0, NAN, INF, -INF, 2.0])
-    weights = sign_weights(y, Median(2.0, 16))
+    weights = sign_rule(Median(2.0, 16)).weights(y)
     half = UNIT // 2
     expected = [-UNIT, half, UNIT, 0, UNIT, -UNIT, half]
     assert weights.values[0][weights.groups].tolist() == expected
-    public = sign_weights(y, public_center(2.0))
+    public = sign_rule(public_center(2.0)).weights(y)
     assert public.values[0][public.groups].tolist() == [-UNIT, 0, UNIT, 0, UNIT, -UNIT, 0]
     for value in (NAN, INF):
         with pytest.raises(UsageError):
