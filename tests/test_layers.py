@@ -33,7 +33,14 @@ CHECKS_NAMES = {"selection.request", "audit.request", "evaluation.methods", "eva
 PRIVATE = {"Batch", "Partial", "Scores", "Matrix", "Spill"}
 SEES_ROWS = ("core.", "tables.", "cluster.", "preprocessing.", "evaluation.", "audit.", "paper.")
 BOTH_SIDES = {"selection.run", "selection.baseline", "selection.lasso"}
-PUBLIC_SIDE = ("budget.", "cli.", "selection.record", "selection.options")
+PUBLIC_SIDE = (
+    "budget.",
+    "cli.",
+    "selection.record",
+    "selection.options",
+    "preprocessing.options",
+    "audit.options",
+)
 
 
 def imports(source: str) -> Iterator[tuple[str, str]]:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpsel.budget.amounts import Amount, cost_of
+from dpsel.budget.options import Payment
 from dpsel.budget.place import (
     NAME_VARIABLE,
     REQUIRE_LEDGER,
     Demands,
-    Payment,
     check_name,
     check_run_id,
     ledger_from_environment,

@@ -10,29 +10,14 @@ from pathlib import Path
 
 from dpsel.core.guarantee import Scope
 from dpsel.errors import InputError, OutputError, UsageError
-from dpsel.options import option
 from dpsel.system.process import reason
 
 NAME_VARIABLE = "DPSEL_LEDGER"
-
-
 FILE_VARIABLE = "DPSEL_LEDGER_FILE"
-
-
 REQUIRE_LEDGER = "DPSEL_REQUIRE_LEDGER"
-
-
 REQUIRE_END_TO_END = "DPSEL_REQUIRE_END_TO_END"
-
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-
-
 _YES, _NO = ("1", "yes", "true", "on"), ("", "0", "no", "false", "off")
-
-
-_PANEL = "Budget"
-
 _RUN_ID = re.compile(r"[!-~]{1,200}")
 
 
@@ -170,64 +155,6 @@ def _home() -> Path:
         raise UsageError(
             f"there is no home folder to keep ledgers in; give --ledger-file or {FILE_VARIABLE}"
         ) from None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Payment:
-    """Which ledger pays for a run, and what a run must be to be let through."""
-
-    ledger: str | None = option(
-        "--ledger NAME",
-        "Charge this ledger before a row is read, or refuse. See `dpsel budget`.",
-        None,
-        shown="DPSEL_LEDGER, if set",
-        panel=_PANEL,
-    )
-    ledger_file: str | Path | None = option(
-        "--ledger-file FILE",
-        "The SQLite file of the ledgers.",
-        None,
-        shown="DPSEL_LEDGER_FILE, or dpsel/ledger.sqlite3 where the user's data are",
-        panel=_PANEL,
-    )
-    run_id: str | None = option(
-        "--run-id ID",
-        "Charge and draw once under this name; again, print the same release, at no cost.",
-        None,
-        panel=_PANEL,
-    )
-    require_ledger: bool = option(
-        "--require-ledger",
-        "Refuse a run that no ledger is charged for.",
-        False,
-        shown="DPSEL_REQUIRE_LEDGER, if set",
-        panel=_PANEL,
-    )
-    require_end_to_end: bool = option(
-        "--require-end-to-end",
-        "Refuse a table or options whose guarantee would cover the selection only.",
-        False,
-        shown="DPSEL_REQUIRE_END_TO_END, if set",
-        panel=_PANEL,
-    )
-    dry_run: bool = option(
-        "--dry-run",
-        "Print what it would cost and leave, as JSON; read no table and charge nothing.",
-        False,
-        panel=_PANEL,
-    )
-
-    @property
-    def named_ledger(self) -> str | None:
-        """Return the ledger that is named, by option or environment."""
-        return self.ledger if self.ledger is not None else ledger_from_environment()
-
-    def demands(self) -> "Demands":
-        """Return what is demanded, by option or environment."""
-        return Demands(
-            is_demanded(self.require_ledger, REQUIRE_LEDGER),
-            is_demanded(self.require_end_to_end, REQUIRE_END_TO_END),
-        )
 
 
 @dataclass(frozen=True)

@@ -4,27 +4,12 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Any
 
 from dpsel.budget.chain import Chain
 from dpsel.budget.ledger import Charge, Standing
+from dpsel.budget.options import ExportFormat, ReportFormat
 from dpsel.system.text import json_text, printable
-
-
-class ReportFormat(StrEnum):
-    """How ledgers are shown."""
-
-    JSON = "json"
-    TEXT = "text"
-
-
-class ExportFormat(StrEnum):
-    """How a ledger is exported."""
-
-    JSON = "json"
-    CSV = "csv"
-
 
 SCHEMA_ID = "dpsel.budget/1"
 _AMOUNTS = [(name, part) for name in ("epsilon", "delta") for part in ("spent", "left", "limit")]

@@ -1,14 +1,12 @@
 """`dpsel budget`: ledgers of privacy."""
 
-import re
 from typing import Annotated
 
 import typer
 
-from dpsel.budget.reports import ExportFormat, ReportFormat
-from dpsel.cli import ledger_options
-from dpsel.cli import shared_options as options
-from dpsel.core.guarantee import Neighbors
+from dpsel.budget.options import Exporting, LedgerPlace, Limits, ReportFormat, Showing, Verifying
+from dpsel.cli.forms import form
+from dpsel.cli.options import Debugging
 from dpsel.errors import UsageError
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The ledger's name.", show_default=False)]
@@ -16,41 +14,6 @@ OptionalName = Annotated[
     str | None,
     typer.Argument(
         metavar="[NAME]", help="The ledger's name; all ledgers without it.", show_default=False
-    ),
-]
-Limit = Annotated[
-    str,
-    typer.Option(
-        "--epsilon",
-        metavar="E",
-        help="All charges together may cost this much.",
-        show_default=False,
-    ),
-]
-DeltaLimit = Annotated[
-    str, typer.Option("--delta", metavar="D", help="The same for delta; 0 is for pure privacy.")
-]
-LedgerPerson = Annotated[
-    str | None,
-    typer.Option(
-        "--person",
-        metavar="COLUMN",
-        help="For runs with this --person only; else for those that protect rows.",
-    ),
-]
-ReportFormatOption = Annotated[
-    ReportFormat, typer.Option("--format", help="JSON, or a table to read.")
-]
-ExportFormatOption = Annotated[
-    ExportFormat, typer.Option("--format", help="All of it in JSON, or the charges alone in CSV.")
-]
-
-Head = Annotated[
-    str | None,
-    typer.Option(
-        "--head",
-        metavar="SHA256",
-        help="The head of an earlier time, which must still be in the chain.",
     ),
 ]
 
@@ -67,15 +30,8 @@ def _help_if_alone(context: typer.Context) -> None:
 
 
 @budget.command()
-def init(
-    name: Name,
-    epsilon: Limit,
-    delta: DeltaLimit = "0",
-    neighbors: options.NeighborsOption = Neighbors.ADD_REMOVE,
-    person: LedgerPerson = None,
-    ledger_file: ledger_options.LedgerFileOption = None,
-    debug: options.Debug = False,
-) -> None:
+@form
+def init(name: Name, limits: Limits, place: LedgerPlace, debugging: Debugging) -> None:
     """Make a ledger. Its limits, and what it is for, never change.
 
     Only runs with the same --neighbors, and the same --person or none, can be charged to it: the
@@ -85,24 +41,22 @@ def init(
     """
     from dpsel.budget.amounts import limit_of
     from dpsel.budget.ledger import LedgerFile, Terms
-    from dpsel.budget.place import check_name, is_customary, ledger_place
+    from dpsel.budget.place import check_name
     from dpsel.budget.reports import ledger_text
 
-    limit = limit_of(epsilon, delta)
+    limit, person = limit_of(limits.epsilon, limits.delta), limits.person
     if person is not None and not (person and person.isprintable()):
         raise UsageError("--person must be the name of a column, in printable text")
-    made = LedgerFile(ledger_place(ledger_file)).make(
-        check_name(name), limit, Terms(neighbors, person), with_folder=is_customary(ledger_file)
+    made = LedgerFile(place.path).make(
+        check_name(name), limit, Terms(limits.neighbors, person), with_folder=place.is_customary
     )
     _print(ledger_text(made, ReportFormat.JSON))
 
 
 @budget.command()
+@form
 def show(
-    name: OptionalName = None,
-    ledger_file: ledger_options.LedgerFileOption = None,
-    report_format: ReportFormatOption = ReportFormat.JSON,
-    debug: options.Debug = False,
+    name: OptionalName = None, *, place: LedgerPlace, showing: Showing, debugging: Debugging
 ) -> None:
     """Print what is spent and left of a ledger, or of all.
 
@@ -111,23 +65,19 @@ def show(
     Example: dpsel budget show patients
     """
     from dpsel.budget.ledger import LedgerFile
-    from dpsel.budget.place import check_name, ledger_place
+    from dpsel.budget.place import check_name
     from dpsel.budget.reports import ledger_text, ledgers_text
 
-    file = LedgerFile(ledger_place(ledger_file))
+    file = LedgerFile(place.path)
     if name is None:
-        _print(ledgers_text(file.standings(), report_format))
+        _print(ledgers_text(file.standings(), showing.report_format))
     else:
-        _print(ledger_text(file.standing(check_name(name)), report_format))
+        _print(ledger_text(file.standing(check_name(name)), showing.report_format))
 
 
 @budget.command()
-def log(
-    name: Name,
-    ledger_file: ledger_options.LedgerFileOption = None,
-    report_format: ReportFormatOption = ReportFormat.JSON,
-    debug: options.Debug = False,
-) -> None:
+@form
+def log(name: Name, place: LedgerPlace, showing: Showing, debugging: Debugging) -> None:
     """Print every charge of a ledger, in order.
 
     A charge that is not released is one of a run that failed, was ended, or is still running.
@@ -135,20 +85,16 @@ def log(
     Example: dpsel budget log patients --format text
     """
     from dpsel.budget.ledger import LedgerFile
-    from dpsel.budget.place import check_name, ledger_place
+    from dpsel.budget.place import check_name
     from dpsel.budget.reports import log_text
 
-    file = LedgerFile(ledger_place(ledger_file))
-    _print(log_text(*file.history(check_name(name)), report_format))
+    history = LedgerFile(place.path).history(check_name(name))
+    _print(log_text(*history, showing.report_format))
 
 
 @budget.command()
-def verify(
-    name: Name,
-    head: Head = None,
-    ledger_file: ledger_options.LedgerFileOption = None,
-    debug: options.Debug = False,
-) -> None:
+@form
+def verify(name: Name, verifying: Verifying, place: LedgerPlace, debugging: Debugging) -> None:
     """Check that nothing in a ledger was changed since it was written.
 
     Every entry carries the SHA-256 of the one before it. Prints how many there are and that of the
@@ -158,35 +104,29 @@ def verify(
     Example: dpsel budget verify patients
     """
     from dpsel.budget.ledger import LedgerFile
-    from dpsel.budget.place import check_name, ledger_place
+    from dpsel.budget.place import check_name
     from dpsel.budget.reports import chain_text
 
-    if head is not None and not re.fullmatch("[0-9a-f]{64}", head):
-        raise UsageError("--head must be a SHA-256, 64 digits from 0 to f, as printed by verify")
-    file = LedgerFile(ledger_place(ledger_file))
+    file = LedgerFile(place.path)
     chain = file.verify(check_name(name))
-    if head is not None:
-        chain.refuse_another(head, name, file.place)
+    if verifying.head is not None:
+        chain.refuse_another(verifying.head, name, file.place)
     _print(chain_text(name, chain))
 
 
 @budget.command()
-def export(
-    name: Name,
-    ledger_file: ledger_options.LedgerFileOption = None,
-    export_format: ExportFormatOption = ExportFormat.JSON,
-    debug: options.Debug = False,
-) -> None:
+@form
+def export(name: Name, place: LedgerPlace, exporting: Exporting, debugging: Debugging) -> None:
     """Print all of a ledger: limits, charges, public parameters and releases.
 
     Example: dpsel budget export patients > patients-budget.json
     """
     from dpsel.budget.ledger import LedgerFile
-    from dpsel.budget.place import check_name, ledger_place
+    from dpsel.budget.place import check_name
     from dpsel.budget.reports import export_text
 
-    file = LedgerFile(ledger_place(ledger_file))
-    _print(export_text(*file.history(check_name(name)), export_format))
+    history = LedgerFile(place.path).history(check_name(name))
+    _print(export_text(*history, exporting.export_format))
 
 
 def _print(text: str) -> None:

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from dpsel.options import option
-from dpsel.selection.record import OutputFormat
+from dpsel.options import option, same_as
+from dpsel.selection.options import OutputFormat
 
 OUTPUT = "Output"
 
@@ -49,3 +49,10 @@ class Terminal:
     )
     no_progress: bool = option("--no-progress", "No progress bar on stderr.", False, panel=OUTPUT)
     debug: bool = option("--debug", "After a bug, show where it happened.", False, panel=OUTPUT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Debugging:
+    """What is said after a bug, by commands that say nothing else."""
+
+    debug: bool = same_as(Terminal, "debug")

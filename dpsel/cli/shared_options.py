@@ -6,7 +6,7 @@ import typer
 
 from dpsel.core.guarantee import Neighbors
 from dpsel.core.mechanisms import Sampler
-from dpsel.selection.record import OutputFormat
+from dpsel.selection.options import OutputFormat
 from dpsel.tables.formats import InputFormat
 
 COLUMNS_PANEL = "Columns"

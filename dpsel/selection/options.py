@@ -18,10 +18,9 @@ BLOCKS = "Two-stage and LASSO"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Columns:
-    """Which columns play which part."""
+class FeatureColumns:
+    """Which columns are features, and how a target of texts is read."""
 
-    target: str = option("--target COLUMN", "The column to predict.")
     features: tuple[str, ...] = option(
         "--features NAMES",
         "Choose among these columns only: names or globs, with commas or repeated.",
@@ -42,6 +41,13 @@ class Columns:
         None,
         panel=COLUMNS,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns(FeatureColumns):
+    """Which columns play which part."""
+
+    target: str = option("--target COLUMN", "The column to predict.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,3 +208,11 @@ class Blocks:
     penalty: float = option(
         "--penalty LAMBDA", "The weight of the L1 norm in a LASSO.", 0.1, panel=BLOCKS
     )
+
+
+class OutputFormat(StrEnum):
+    """How a selection is written."""
+
+    JSON = "json"
+    NAMES = "names"
+    INDICES = "indices"

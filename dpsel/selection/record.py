@@ -1,18 +1,10 @@
 """Selections as text: JSON, names or indices."""
 
 import json
-from enum import StrEnum
 
 from dpsel.core.release import Selection
+from dpsel.selection.options import OutputFormat
 from dpsel.system.text import json_text, printable
-
-
-class OutputFormat(StrEnum):
-    """How a selection is written."""
-
-    JSON = "json"
-    NAMES = "names"
-    INDICES = "indices"
 
 
 def selection_text(selection: Selection) -> str:

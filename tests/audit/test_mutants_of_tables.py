@@ -25,7 +25,8 @@ from dpsel.core.scores.kendall import KendallScore
 from dpsel.core.scores.registry import ScoreKind
 from dpsel.core.scores.sums import CovarianceScore, DotScore
 from dpsel.errors import InputError
-from dpsel.selection.record import OutputFormat, record_text
+from dpsel.selection.options import OutputFormat
+from dpsel.selection.record import record_text
 from dpsel.selection.run import run_select_on
 from tests.audited import audited_command, caught_by, moves, only
 

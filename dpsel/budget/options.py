@@ -1,0 +1,164 @@
+"""The options of `dpsel budget`, and of runs that a ledger pays for: each group is a record.
+
+Imports nothing heavy: the command line shows these, and `--help` is instant.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from dpsel.budget.place import (
+    REQUIRE_END_TO_END,
+    REQUIRE_LEDGER,
+    Demands,
+    is_customary,
+    is_demanded,
+    ledger_from_environment,
+    ledger_place,
+)
+from dpsel.core.guarantee import Neighbors
+from dpsel.errors import UsageError
+from dpsel.options import option, same_as
+
+BUDGET, PRIVACY = "Budget", "Privacy"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Payment:
+    """Which ledger pays for a run, and what a run must be to be let through."""
+
+    ledger: str | None = option(
+        "--ledger NAME",
+        "Charge this ledger before a row is read, or refuse. See `dpsel budget`.",
+        None,
+        shown="DPSEL_LEDGER, if set",
+        panel=BUDGET,
+    )
+    ledger_file: str | Path | None = option(
+        "--ledger-file FILE",
+        "The SQLite file of the ledgers.",
+        None,
+        shown="DPSEL_LEDGER_FILE, or dpsel/ledger.sqlite3 where the user's data are",
+        panel=BUDGET,
+    )
+    run_id: str | None = option(
+        "--run-id ID",
+        "Charge and draw once under this name; again, print the same release, at no cost.",
+        None,
+        panel=BUDGET,
+    )
+    require_ledger: bool = option(
+        "--require-ledger",
+        "Refuse a run that no ledger is charged for.",
+        False,
+        shown="DPSEL_REQUIRE_LEDGER, if set",
+        panel=BUDGET,
+    )
+    require_end_to_end: bool = option(
+        "--require-end-to-end",
+        "Refuse a table or options whose guarantee would cover the selection only.",
+        False,
+        shown="DPSEL_REQUIRE_END_TO_END, if set",
+        panel=BUDGET,
+    )
+    dry_run: bool = option(
+        "--dry-run",
+        "Print what it would cost and leave, as JSON; read no table and charge nothing.",
+        False,
+        panel=BUDGET,
+    )
+
+    @property
+    def named_ledger(self) -> str | None:
+        """Return the ledger that is named, by option or environment."""
+        return self.ledger if self.ledger is not None else ledger_from_environment()
+
+    def demands(self) -> Demands:
+        """Return what is demanded, by option or environment."""
+        return Demands(
+            is_demanded(self.require_ledger, REQUIRE_LEDGER),
+            is_demanded(self.require_end_to_end, REQUIRE_END_TO_END),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerPlace:
+    """Where the ledgers are kept."""
+
+    ledger_file: str | Path | None = same_as(Payment, "ledger_file")
+
+    @property
+    def path(self) -> Path:
+        """Return the file of the ledgers, by option, by environment or by custom."""
+        return ledger_place(self.ledger_file)
+
+    @property
+    def is_customary(self) -> bool:
+        """Return whether nobody said where they are kept."""
+        return is_customary(self.ledger_file)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a new ledger may be charged, and by which runs."""
+
+    epsilon: str = option("--epsilon E", "All charges together may cost this much.")
+    delta: str = option("--delta D", "The same for delta; 0 is for pure privacy.", "0")
+    neighbors: Neighbors = option(
+        "--neighbors",
+        "What one row more or less means: it is there or not, or it has other values.",
+        Neighbors.ADD_REMOVE,
+        panel=PRIVACY,
+    )
+    person: str | None = option(
+        "--person COLUMN",
+        "For runs with this --person only; else for those that protect rows.",
+        None,
+    )
+
+
+class ReportFormat(StrEnum):
+    """How ledgers are shown."""
+
+    JSON = "json"
+    TEXT = "text"
+
+
+class ExportFormat(StrEnum):
+    """How a ledger is exported."""
+
+    JSON = "json"
+    CSV = "csv"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Showing:
+    """How ledgers are shown."""
+
+    report_format: ReportFormat = option("--format", "JSON, or a table to read.", ReportFormat.JSON)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exporting:
+    """How a ledger is exported."""
+
+    export_format: ExportFormat = option(
+        "--format", "All of it in JSON, or the charges alone in CSV.", ExportFormat.JSON
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verifying:
+    """What must still be in the chain of a ledger."""
+
+    head: str | None = option(
+        "--head SHA256", "The head of an earlier time, which must still be in the chain.", None
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be a head."""
+        if self.head is not None and not re.fullmatch("[0-9a-f]{64}", self.head):
+            raise UsageError(
+                "--head must be a SHA-256, 64 digits from 0 to f, as printed by verify"
+            )
