@@ -12,7 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 SOURCES = sorted((ROOT / "dpsel").rglob("*.py"))
 GUARANTEE = "Guarantee:"
 
@@ -136,6 +137,45 @@ def test_files_named_as_tests_exist() -> None:
     assert len(named) > 5
     for name in named:
         assert (ROOT / name).exists(), name
+
+
+PATHS = re.compile(r"(?<![\w/.~-])((?:dpsel|tests|docs|benchmarks|sample_data|\.ci)/[\w./-]*\w/?)")
+# A user's own ledger file, in the user's data folder.
+ELSEWHERE = {"dpsel/ledger.sqlite3"}
+
+
+def test_paths_named_in_documents_exist() -> None:
+    for document in DOCUMENTS:
+        for name in set(PATHS.findall(document.read_text())) - ELSEWHERE:
+            assert (ROOT / name).exists(), f"{document.name}: {name}"
+    assert len(PATHS.findall(CONTRIBUTING)) > 60
+
+
+def defined(body: list[ast.stmt]) -> dict[str, list[ast.stmt]]:
+    """Return the names that a module or class defines, each with what is defined inside of it."""
+    found: dict[str, list[ast.stmt]] = {}
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = node.body
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found[node.target.id] = []
+    return found
+
+
+def test_functions_named_in_contributing_exist() -> None:
+    named = set(re.findall(r"(dpsel/[\w/]+\.py)::([\w.]+)", CONTRIBUTING))
+    assert len(named) > 30
+    for path, names in named:
+        body = ast.parse((ROOT / path).read_text()).body
+        for name in names.split("."):
+            assert name in defined(body), f"{path}::{names}"
+            body = defined(body)[name]
+
+
+def test_every_folder_is_in_contributing() -> None:
+    for place in (ROOT / "dpsel").iterdir():
+        if place.is_dir() and (place / "__init__.py").exists():
+            assert f"| `dpsel/{place.name}/` |" in CONTRIBUTING
 
 
 def test_the_version_is_in_the_changelog_or_unreleased() -> None:
