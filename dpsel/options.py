@@ -6,14 +6,18 @@ A record is declared once, where it is used, and serves the command line, Python
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+from typing import Any, ClassVar, Protocol, TypeVar
 
 KEY = "option"
 
-Record = TypeVar("Record", bound="DataclassInstance")
+
+class Dataclass(Protocol):
+    """Any dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+Record = TypeVar("Record", bound=Dataclass)
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ def option(
     return field(default=default, metadata={KEY: about})
 
 
-def same_as(record: "type[DataclassInstance]", name: str) -> Any:
+def same_as(record: type[Dataclass], name: str) -> Any:
     """Return a field of a record as another record has it: its flag, its help and its default."""
     found = next(about for about in fields(record) if about.name == name)
     return field(default=found.default, metadata=found.metadata)

@@ -43,6 +43,7 @@ def init(name: Name, limits: Limits, place: LedgerPlace, debugging: Debugging) -
     from dpsel.budget.ledger import LedgerFile, Terms
     from dpsel.budget.place import check_name
     from dpsel.budget.reports import ledger_text
+    from dpsel.system.output import print_text
 
     limit, person = limit_of(limits.epsilon, limits.delta), limits.person
     if person is not None and not (person and person.isprintable()):
@@ -50,7 +51,7 @@ def init(name: Name, limits: Limits, place: LedgerPlace, debugging: Debugging) -
     made = LedgerFile(place.path).make(
         check_name(name), limit, Terms(limits.neighbors, person), with_folder=place.is_customary
     )
-    _print(ledger_text(made, ReportFormat.JSON))
+    print_text(ledger_text(made, ReportFormat.JSON))
 
 
 @budget.command()
@@ -67,12 +68,13 @@ def show(
     from dpsel.budget.ledger import LedgerFile
     from dpsel.budget.place import check_name
     from dpsel.budget.reports import ledger_text, ledgers_text
+    from dpsel.system.output import print_text
 
     file = LedgerFile(place.path)
     if name is None:
-        _print(ledgers_text(file.standings(), showing.report_format))
+        print_text(ledgers_text(file.standings(), showing.report_format))
     else:
-        _print(ledger_text(file.standing(check_name(name)), showing.report_format))
+        print_text(ledger_text(file.standing(check_name(name)), showing.report_format))
 
 
 @budget.command()
@@ -87,9 +89,10 @@ def log(name: Name, place: LedgerPlace, showing: Showing, debugging: Debugging) 
     from dpsel.budget.ledger import LedgerFile
     from dpsel.budget.place import check_name
     from dpsel.budget.reports import log_text
+    from dpsel.system.output import print_text
 
     history = LedgerFile(place.path).history(check_name(name))
-    _print(log_text(*history, showing.report_format))
+    print_text(log_text(*history, showing.report_format))
 
 
 @budget.command()
@@ -106,12 +109,13 @@ def verify(name: Name, verifying: Verifying, place: LedgerPlace, debugging: Debu
     from dpsel.budget.ledger import LedgerFile
     from dpsel.budget.place import check_name
     from dpsel.budget.reports import chain_text
+    from dpsel.system.output import print_text
 
     file = LedgerFile(place.path)
     chain = file.verify(check_name(name))
     if verifying.head is not None:
         chain.refuse_another(verifying.head, name, file.place)
-    _print(chain_text(name, chain))
+    print_text(chain_text(name, chain))
 
 
 @budget.command()
@@ -124,14 +128,7 @@ def export(name: Name, place: LedgerPlace, exporting: Exporting, debugging: Debu
     from dpsel.budget.ledger import LedgerFile
     from dpsel.budget.place import check_name
     from dpsel.budget.reports import export_text
+    from dpsel.system.output import print_text
 
     history = LedgerFile(place.path).history(check_name(name))
-    _print(export_text(*history, exporting.export_format))
-
-
-def _print(text: str) -> None:
-    """Print a result."""
-    from dpsel.system.output import STDOUT, Output
-
-    with Output(STDOUT, force=False) as place:
-        place.write(text.encode())
+    print_text(export_text(*history, exporting.export_format))

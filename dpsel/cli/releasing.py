@@ -10,7 +10,7 @@ from dpsel.cli.terminal import TerminalReporter, say
 from dpsel.errors import InputError, OutputError
 from dpsel.selection.record import record_text
 from dpsel.selection.run import Job, carry_out
-from dpsel.system.output import STDOUT, Output
+from dpsel.system.output import Output, print_text
 from dpsel.system.process import take_interrupts_back
 from dpsel.system.text import json_text
 from dpsel.tables.sources import input_files, refuse_part
@@ -66,6 +66,5 @@ def _print_quote(run: Run, payment: Payment, terminal: Terminal) -> None:
     """Print what a run would cost on stdout; if it would be refused, refuse it after that."""
     with TerminalReporter(quiet=terminal.quiet, bar=False) as reporter:
         found = open_account(run, payment, reporter).quote()
-    with Output(STDOUT, force=False) as place:
-        place.write(json_text(found.to_dict()).encode())
+    print_text(json_text(found.to_dict()))
     found.refuse_overrun()

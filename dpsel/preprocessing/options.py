@@ -1,9 +1,17 @@
-"""The choices of `preprocess`, some of which `evaluate` shares.
+"""The options of `preprocess`: each group is a record. `evaluate` shares some of them.
 
 Imports nothing heavy: the command line shows these, and `--help` is instant.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import PurePath
+
+from dpsel.errors import UsageError
+from dpsel.options import option
+from dpsel.tables.formats import ENDINGS, INPUT, Orientation
+
+COLUMNS, METHOD, OUTPUT = "Columns", "Method", "Output"
 
 
 class Center(StrEnum):
@@ -40,3 +48,130 @@ class Missing(StrEnum):
 
     MEAN = "mean"
     MEDIAN = "median"
+
+
+class TableFormat(StrEnum):
+    """The formats of tables that can be written."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+    ARROW = "arrow"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Purpose:
+    """What a table is wanted for: to predict a target, for persons or rows; or to be shown."""
+
+    target: str | None = option("--target COLUMN", "The column to predict.", None, shown=False)
+    show: str | None = option("--show FILE", "Print how a table was preprocessed, and stop.", None)
+    person: str | None = option(
+        "--person COLUMN",
+        "The column that says whose row it is: pass it on as it is, for `dpsel select`.",
+        None,
+        panel=COLUMNS,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coding:
+    """How a target of labels becomes numbers."""
+
+    encode_target: bool = option(
+        "--encode-target", "Code the target's labels as 0, 1, 2, ...", False, panel=COLUMNS
+    )
+    classes: str | None = option(
+        "--classes A,B,C",
+        "The labels in the order of their codes. Public: nothing is read off the data.",
+        None,
+        shown="sorted, as found in the data",
+        panel=COLUMNS,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScalingMethod:
+    """How columns are brought to [-1, 1]: by public bounds, or by the data."""
+
+    bounds: str | None = option(
+        "--bounds FILE",
+        "Public bounds, in TOML or JSON: the way to an end-to-end guarantee.",
+        None,
+        panel=METHOD,
+    )
+    center: Center | None = option(
+        "--center",
+        "What becomes 0.",
+        None,
+        shown="mean; median with --scale robust",
+        panel=METHOD,
+    )
+    scale: Scale | None = option(
+        "--scale",
+        "What becomes 1: the farthest value, so many robust deviations, or 1.",
+        None,
+        shown="max-abs",
+        panel=METHOD,
+    )
+    clip: float = option(
+        "--clip C",
+        "With --scale robust: clip at C robust standard deviations.",
+        DEFAULT_CLIP,
+        panel=METHOD,
+    )
+    missing: Missing = option(
+        "--missing",
+        "What a missing cell becomes: the centre, or the column's mean or median.",
+        Missing.ZERO,
+        panel=METHOD,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawLayout:
+    """How a raw table is laid out, and where its labels are."""
+
+    features_in: Orientation = option(
+        "--features-in",
+        "Whether a feature is a column, or a row as in genes x samples.",
+        Orientation.COLUMNS,
+        panel=INPUT,
+    )
+    labels: str | None = option(
+        "--labels FILE", "With --features-in rows: the samples' labels.", None, panel=INPUT
+    )
+    label_key: str | None = option(
+        "--label-key KEY",
+        "For a GEO series matrix: the sample characteristic that is the label.",
+        None,
+        panel=INPUT,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableWriting:
+    """How the bounded table is written."""
+
+    table_format: TableFormat | None = option(
+        "--format",
+        "The format to write.",
+        None,
+        shown="by OUTPUT's name; parquet for -",
+        panel=OUTPUT,
+    )
+    float32: bool = option("--float32", "Write 32-bit numbers: half the size.", False, panel=OUTPUT)
+    force: bool = option("--force", "Replace an existing output file.", False, panel=OUTPUT)
+
+    def format_of(self, output: str) -> TableFormat:
+        """Return the format that was asked for, or that the name of the output tells."""
+        if self.table_format is not None:
+            return self.table_format
+        if output == "-":
+            return TableFormat.PARQUET
+        name = PurePath(output).name
+        found = str(ENDINGS.get(PurePath(name).suffix.lower(), ""))
+        if found not in tuple(TableFormat):
+            raise UsageError(
+                f"{name}: cannot tell the format to write; end it with .parquet, .csv or .arrow, "
+                f"or say which with --format {'|'.join(TableFormat)}"
+            )
+        return TableFormat(found)

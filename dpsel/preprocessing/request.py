@@ -1,15 +1,15 @@
 """What a run of `preprocess` will do, checked before any table is opened."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from dpsel.errors import UsageError
-from dpsel.preprocessing.options import Center, Missing, Scale
+from dpsel.preprocessing.options import Center, Coding, Missing, Scale, ScalingMethod
 from dpsel.preprocessing.scaling import check_clip
+from dpsel.selection.options import FeatureColumns
 from dpsel.system.workers import plan_threads
 from dpsel.tables.bounds_file import PublicBounds, read_bounds
 from dpsel.tables.columns import Wanted
+from dpsel.tables.formats import Reading
 
 
 @dataclass(frozen=True)
@@ -64,49 +64,41 @@ class PreprocessRequest:
 
 
 def make_preprocess_request(
-    *,
     target: str,
     person: str | None,
-    features: Sequence[str],
-    exclude: Sequence[str],
-    positive: str | None,
-    encode_target: bool,
-    classes: str | None,
-    bounds: str | Path | None,
-    center: Center | None,
-    scale: Scale | None,
-    clip: float,
-    missing: Missing,
-    threads: int | None,
+    columns: FeatureColumns,
+    coding: Coding,
+    method: ScalingMethod,
+    reading: Reading,
 ) -> PreprocessRequest:
     """Check everything that can be checked without the table."""
-    encode = encode_target or classes is not None
-    if encode and positive is not None:
+    encode = coding.encode_target or coding.classes is not None
+    if encode and columns.positive is not None:
         raise UsageError("give either --positive or --encode-target, not both")
-    if bounds is not None and (center is not None or scale is not None):
+    if method.bounds is not None and (method.center is not None or method.scale is not None):
         raise UsageError("--bounds says where the centre is; leave out --center and --scale")
-    check_clip(clip)
-    scale = Scale.MAX_ABS if scale is None else scale
-    public = None if bounds is None else read_bounds(bounds)
+    check_clip(method.clip)
+    scale = Scale.MAX_ABS if method.scale is None else method.scale
+    public = None if method.bounds is None else read_bounds(method.bounds)
     return PreprocessRequest(
         wanted=Wanted(
             target,
-            tuple(features),
-            tuple(exclude),
-            labels=encode or positive is not None,
+            columns.features,
+            columns.exclude,
+            labels=encode or columns.positive is not None,
             person=person,
             declared=frozenset() if public is None else public.declared(target),
             bounded=public is not None,
         ),
-        positive=positive,
+        positive=columns.positive,
         encode=encode,
-        classes=None if classes is None else _class_list(classes),
+        classes=None if coding.classes is None else _class_list(coding.classes),
         bounds=public,
-        center=_default_center(scale) if center is None else center,
+        center=_default_center(scale) if method.center is None else method.center,
         scale=scale,
-        clip=clip,
-        missing=missing,
-        threads=plan_threads(threads),
+        clip=method.clip,
+        missing=method.missing,
+        threads=plan_threads(reading.threads),
     )
 
 

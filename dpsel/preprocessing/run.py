@@ -11,6 +11,7 @@ from dpsel import __version__
 from dpsel.core.arrays import FloatArray
 from dpsel.core.batch import Batch
 from dpsel.core.bounds import Bounds
+from dpsel.errors import InputError
 from dpsel.preprocessing.options import Center, Scale
 from dpsel.preprocessing.request import PreprocessRequest
 from dpsel.preprocessing.scaling import Scaling, data_scaling, public_scaling
@@ -22,15 +23,19 @@ from dpsel.preprocessing.statistics import (
     exact_statistics,
     sketched_statistics,
 )
-from dpsel.preprocessing.writers import TableWriter
+from dpsel.preprocessing.writers import Outputs, TableWriter, open_writer
 from dpsel.reporter import Reporter
+from dpsel.system.text import json_text
 from dpsel.tables.columns import Kind, Layout, choose_columns, visible_columns
+from dpsel.tables.delimited import DelimitedTable
+from dpsel.tables.formats import Reading
 from dpsel.tables.labels import PersonColumn, TargetCoding, label_interval, person_type
-from dpsel.tables.opening import file_bytes, provenance_of_all, unchanged_table
-from dpsel.tables.provenance import Provenance, names_digest
+from dpsel.tables.opening import file_bytes, open_table, provenance_of_all, unchanged_table
+from dpsel.tables.provenance import Provenance, names_digest, sidecar_text
+from dpsel.tables.sources import public_place
 from dpsel.tables.spill import memory_asked, memory_for_tables
 from dpsel.tables.table import RowReader, Table, read_batches
-from dpsel.tables.transposed import labels_of
+from dpsel.tables.transposed import RawTable, labels_of
 
 # Tables up to this many cells are kept in memory, with exact medians: 256 MB. $DPSEL_MEMORY says
 # otherwise; medians take that many copies.
@@ -123,30 +128,75 @@ class Changes:
 Opener = Callable[[], Table]
 
 
-def prepare(open_again: Opener, plan: PreprocessRequest, reporter: Reporter) -> Prepared:
+def preprocess_table(
+    raw: RawTable, request: PreprocessRequest, outputs: Outputs, reporter: Reporter
+) -> None:
+    """Read, scale, write, and tell the holder.
+
+    Privacy:
+        Guarantee: none; the written table is as private as the raw one, and what the reporter is
+            told is for the data's holder only.
+        Tested by: tests/cli/test_preprocess.py
+    """
+    open_again = raw.opener(labels_are_numbers=not request.wanted.labels)
+    prepared = prepare(open_again, request, reporter)
+    try:
+        writer = open_writer(outputs, prepared.names, prepared.provenance, prepared.person_type)
+        changes = write_prepared(open_again, prepared, writer, reporter, request.threads)
+    except OSError as error:
+        raise outputs.table.failure(error) from None
+    outputs.table.commit()
+    if outputs.record is not None:
+        outputs.record.write(sidecar_text(prepared.provenance, writer.digest()).encode())
+    labels = None if raw.labels is None else public_place(raw.labels)
+    reporter.table("what changed", changes.described(prepared))
+    for note in changes.label_notes(prepared, request.wanted.target, labels):
+        reporter.note(note)
+    if prepared.provenance.data_dependent:
+        reporter.note(
+            f"{', '.join(prepared.provenance.read_off_the_data)}: read off the data, so "
+            "the guarantee of `dpsel select` will cover the selection only"
+        )
+
+
+def provenance_text(place: str, reading: Reading) -> str:
+    """Return how a table was made, as JSON."""
+    with unchanged_table(open_table(place, reading.input_format, reading.separator)) as table:
+        if isinstance(table, DelimitedTable):
+            table.read_through()
+        found = provenance_of_all(table)
+    if found is None:
+        raise InputError(
+            f"{public_place(place)}: was not written by `dpsel preprocess`, or has changed since, "
+            "or has lost its record"
+        )
+    return json_text(found.to_dict())
+
+
+def prepare(open_again: Opener, request: PreprocessRequest, reporter: Reporter) -> Prepared:
     """Look at a table as often as it takes to know how to scale it."""
     with unchanged_table(open_again()) as table:
-        chosen = choose_columns(table.columns, plan.wanted, table.label)
+        chosen = choose_columns(table.columns, request.wanted, table.label)
         kind = None if chosen.person is None else table.columns[chosen.person].kind
         layout = replace(chosen, whole_rows=True, person=None)
         names = [column.name for column in visible_columns(table.columns)]
         before = provenance_of_all(table)
-    classes = plan.classes
-    if plan.encode and classes is None:
+    classes = request.classes
+    if request.encode and classes is None:
         classes = labels_of(open_again, layout)
-    coding = TargetCoding(plan.positive, classes)
-    bounds = _bounds(plan, layout, names, coding)
+    coding = TargetCoding(request.positive, classes)
+    bounds = _bounds(request, layout, names, coding)
     statistics, kept, medians = None, None, None
-    if plan.needs_statistics:
-        statistics, kept, medians = _statistics(open_again, layout, coding, plan, reporter)
-    scaling = _scaling(plan, bounds, statistics, coding)
-    person = plan.wanted.person
-    written = (*layout.names, plan.wanted.target, *([] if person is None else [person]))
+    if request.needs_statistics:
+        statistics, kept, medians = _statistics(open_again, layout, coding, request, reporter)
+    scaling = _scaling(request, bounds, statistics, coding)
+    person = request.wanted.person
+    written = (*layout.names, request.wanted.target, *([] if person is None else [person]))
     return Prepared(
         layout=layout,
         coding=coding,
         scaling=scaling,
-        provenance=_provenance(plan, before, written, medians),
+        provenance=_provenance(request, before, written, medians),
         kept=kept,
         names=written,
         person=chosen.person,
@@ -163,35 +213,37 @@ def _person_type(open_again: Opener, person: int | None, kind: Kind | None) -> A
 
 
 def _bounds(
-    plan: PreprocessRequest, layout: Layout, names: list[str], coding: TargetCoding
+    request: PreprocessRequest, layout: Layout, names: list[str], coding: TargetCoding
 ) -> Bounds | None:
     """Return the public bounds of features and target, if there are any."""
-    if plan.bounds is None:
+    if request.bounds is None:
         return None
-    bounds = plan.bounds.resolve(layout.names, plan.wanted.target, names, coded=coding.of_text)
+    bounds = request.bounds.resolve(
+        layout.names, request.wanted.target, names, coded=coding.of_text
+    )
     return replace(bounds, target=label_interval(coding)) if coding.of_text else bounds
 
 
 def _provenance(
-    plan: PreprocessRequest, before: Provenance | None, names: Sequence[str], medians: str | None
+    request: PreprocessRequest, before: Provenance | None, names: Sequence[str], medians: str | None
 ) -> Provenance:
     """Return the record of what is done now, and of what was done before."""
     earlier = () if before is None else before.read_off_the_data
-    read = tuple(dict.fromkeys((*earlier, *plan.read_off_the_data())))
+    read = tuple(dict.fromkeys((*earlier, *request.read_off_the_data())))
     return Provenance(
         data_dependent=bool(read),
         read_off_the_data=read,
-        center=str(plan.center) if plan.bounds is None else "bounds",
-        scale=str(plan.scale) if plan.bounds is None else "bounds",
-        clip=plan.clip if plan.bounds is None and plan.scale is Scale.ROBUST else None,
-        missing=str(plan.missing),
-        positive=plan.positive,
-        classes=plan.classes,
-        bounds=None if plan.bounds is None else plan.bounds.to_dict(),
+        center=str(request.center) if request.bounds is None else "bounds",
+        scale=str(request.scale) if request.bounds is None else "bounds",
+        clip=request.clip if request.bounds is None and request.scale is Scale.ROBUST else None,
+        missing=str(request.missing),
+        positive=request.positive,
+        classes=request.classes,
+        bounds=None if request.bounds is None else request.bounds.to_dict(),
         medians=medians,
         columns=names_digest(names),
         version=__version__,
-        person=plan.wanted.person,
+        person=request.wanted.person,
     )
 
 
@@ -233,7 +285,7 @@ def _statistics(
     open_again: Opener,
     layout: Layout,
     coding: TargetCoding,
-    plan: PreprocessRequest,
+    request: PreprocessRequest,
     reporter: Reporter,
 ) -> tuple[ColumnStatistics, list[FloatArray] | None, str | None]:
     """Return the statistics of features and target, all rows if they fit in memory, and a word.
@@ -259,14 +311,14 @@ def _statistics(
         rows = _rows(block)
         return rows, Moments.of(rows)
 
-    _reduce(open_again, layout, coding, look, add, plan.threads, reporter)
+    _reduce(open_again, layout, coding, look, add, request.threads, reporter)
     around = moments.statistics()
-    if not plan.needs_medians:
+    if not request.needs_medians:
         return around, kept, None
     if kept is not None:
         rows = np.concatenate([np.empty((0, len(around.mean))), *kept])
         return exact_statistics(rows), kept, _EXACT
-    found, close = _sketched(open_again, layout, coding, around, plan, reporter)
+    found, close = _sketched(open_again, layout, coding, around, request, reporter)
     return found, None, _CLOSE if close else _NOT_CLOSE
 
 
@@ -281,7 +333,7 @@ def _sketched(
     layout: Layout,
     coding: TargetCoding,
     around: ColumnStatistics,
-    plan: PreprocessRequest,
+    request: PreprocessRequest,
     reporter: Reporter,
 ) -> tuple[ColumnStatistics, bool]:
     """Return medians of a table that does not fit in memory, by counting."""
@@ -294,7 +346,7 @@ def _sketched(
             coding,
             lambda block: Distances.of(_rows(block), anchors),
             lambda part: distances.add(0, part),
-            plan.threads,
+            request.threads,
             reporter,
         )
         return distances
@@ -303,7 +355,7 @@ def _sketched(
 
 
 def _scaling(
-    plan: PreprocessRequest,
+    request: PreprocessRequest,
     bounds: Bounds | None,
     statistics: ColumnStatistics | None,
     coding: TargetCoding,
@@ -313,17 +365,17 @@ def _scaling(
         scaling = public_scaling(bounds)
     else:
         assert statistics is not None
-        scaling = data_scaling(statistics, plan.center, plan.scale, plan.clip)
-        if plan.scales_labels:
+        scaling = data_scaling(statistics, request.center, request.scale, request.clip)
+        if request.scales_labels:
             # Labels have no outliers: theirs is always the paper's.
-            labels = data_scaling(statistics, Center.MEAN, Scale.MAX_ABS, plan.clip)
+            labels = data_scaling(statistics, Center.MEAN, Scale.MAX_ABS, request.clip)
             scaling = scaling.with_last(labels)
         elif coding.of_text:
             coded = Bounds.of([], label_interval(coding))
             scaling = scaling.with_last(public_scaling(coded))
     if statistics is None:
         return scaling
-    filled = scaling.filled(statistics, plan.missing)
+    filled = scaling.filled(statistics, request.missing)
     return filled.with_last(scaling) if coding.of_text else filled
 
 

@@ -1,37 +1,54 @@
 """Writing bounded tables: Parquet, Arrow and CSV, batch by batch."""
 
 import hashlib
-from collections.abc import Sequence
-from enum import StrEnum
-from pathlib import PurePath
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from dpsel.core.arrays import FloatArray
-from dpsel.errors import UsageError
-from dpsel.tables.formats import _ENDINGS
-from dpsel.tables.provenance import Provenance
+from dpsel.preprocessing.options import TableFormat, TableWriting
+from dpsel.system.output import STDOUT, Output, is_plain
+from dpsel.tables.provenance import Provenance, sidecar
+from dpsel.tables.sources import input_files, refuse_part
 
 
-class TableFormat(StrEnum):
-    """The formats of tables that can be written."""
+@dataclass(frozen=True)
+class Outputs:
+    """Where a bounded table goes, opened before anything is read."""
 
-    PARQUET = "parquet"
-    CSV = "csv"
-    ARROW = "arrow"
+    place: str
+    table: Output
+    record: Output | None
+    """Where the record of a CSV goes, which cannot carry it."""
+    table_format: TableFormat
+    single: bool
+    """Whether numbers are written as float32."""
 
 
-def table_format_of(name: str) -> TableFormat:
-    """Return the format that the name of an output tells."""
-    found = str(_ENDINGS.get(PurePath(name).suffix.lower(), ""))
-    if found not in tuple(TableFormat):
-        raise UsageError(
-            f"{name}: cannot tell the format to write; end it with .parquet, .csv or .arrow, "
-            f"or say which with --format {'|'.join(TableFormat)}"
-        )
-    return TableFormat(found)
+@contextmanager
+def open_outputs(
+    place: str, writing: TableWriting, table: str, others: Sequence[str | None]
+) -> Iterator[Outputs]:
+    """Open where a table goes; `table` and the files `others` are inputs, and stay as they are."""
+    refuse_part(table, place)
+    inputs = [*input_files(table), *(Path(name) for name in others if name is not None)]
+    written = writing.format_of(place)
+    with ExitStack() as opened:
+
+        def opened_at(name: str) -> Output:
+            output = Output(name, force=writing.force, inputs=inputs, owner_only=True)
+            return opened.enter_context(output)
+
+        main = opened_at(place)
+        # It has a digest of the table, which tells whether a guess at all rows is right.
+        beside = written is TableFormat.CSV and is_plain(place)
+        record = opened_at(str(sidecar(Path(place)))) if beside else None
+        yield Outputs(place, main, record, written, writing.float32)
 
 
 # A row group of this many cells is read back a few columns at a time without much waste.
@@ -55,28 +72,22 @@ class TableWriter(Protocol):
 
 
 def open_writer(
-    stream: Any,
+    outputs: Outputs,
     names: Sequence[str],
-    table_format: TableFormat,
     provenance: Provenance,
     person_type: pa.DataType | None = None,
-    *,
-    single: bool,
-    seekable: bool,
 ) -> TableWriter:
-    """Return a writer of columns `names`; `single` writes float32.
-
-    The last column is one of persons if these have a type.
-    """
-    if table_format is TableFormat.CSV:
-        return _CsvWriter(stream, names, single)
-    kind = pa.float32() if single else pa.float64()
+    """Return a writer of columns `names`; the last is one of persons if these have a type."""
+    stream = outputs.table.stream
+    if outputs.table_format is TableFormat.CSV:
+        return _CsvWriter(stream, names, outputs.single)
+    kind = pa.float32() if outputs.single else pa.float64()
     kinds = [kind] * len(names)
     if person_type is not None:
         kinds[-1] = person_type
     schema = pa.schema(zip(names, kinds, strict=True), metadata=provenance.metadata())
-    if table_format is TableFormat.ARROW:
-        return _ArrowWriter(stream, schema, seekable)
+    if outputs.table_format is TableFormat.ARROW:
+        return _ArrowWriter(stream, schema, seekable=outputs.place != STDOUT)
     return _ParquetWriter(stream, schema)
 
 

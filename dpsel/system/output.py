@@ -152,6 +152,12 @@ class Output:
             os.close(folder)
 
 
+def print_text(text: str) -> None:
+    """Print a result on standard output."""
+    with Output(STDOUT, force=False) as place:
+        place.write(text.encode())
+
+
 def is_plain(place: str) -> bool:
     """Return whether a place is that of an ordinary file, there or not yet there."""
     return place != STDOUT and (os.path.isfile(place) or not os.path.exists(place))

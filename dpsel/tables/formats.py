@@ -41,7 +41,7 @@ KINDS = {
     InputFormat.ARROW: "an Arrow table",
 }
 
-_ENDINGS = {
+ENDINGS = {
     ".parquet": InputFormat.PARQUET,
     ".pq": InputFormat.PARQUET,
     ".csv": InputFormat.CSV,
@@ -62,8 +62,8 @@ def format_of(name: str, first_bytes: Callable[[], bytes]) -> InputFormat:
     suffixes = [suffix.lower() for suffix in PurePath(name).suffixes]
     if suffixes and suffixes[-1] in _COMPRESSED_ENDINGS:
         suffixes.pop()
-    if suffixes and suffixes[-1] in _ENDINGS:
-        return _ENDINGS[suffixes[-1]]
+    if suffixes and suffixes[-1] in ENDINGS:
+        return ENDINGS[suffixes[-1]]
     first = first_bytes()
     for magic, found in _MAGIC.items():
         if first.startswith(magic):
