@@ -16,26 +16,33 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import dpsel.budget.account
-import dpsel.budget.ledger
 import dpsel.cli.app
-import dpsel.cli.select
-import dpsel.selection.baseline
+import dpsel.cli.releasing
+import dpsel.selection.api
 import dpsel.selection.run
 import dpsel.system.output
 import dpsel.system.process
 import dpsel.tables.delimited
 from dpsel.budget import database as ledger_database
-from dpsel.budget.ledger import LedgerFile, refuse_overrun
-from dpsel.cli.releasing import release
+from dpsel.budget.account import Account
+from dpsel.budget.ledger import LedgerFile, Standing
+from dpsel.cli.releasing import release_table
+from dpsel.core.guarantee import Guarantee
 from dpsel.core.randomness import SystemRandomness
 from dpsel.system.output import Output
 
 with suppress(ImportError):
     import pydantic  # noqa: F401  (polars imports it when it is first used)
 
-PACKAGE = str(Path(dpsel.selection.run.__file__).parent)
-WATCHED = ("spending.py", "run.py", "ledger", "output.py", "releasing.py", "selection.py")
+PACKAGE = Path(dpsel.__file__).parent
+# The straight line of a run, what it is paid by, and what it is drawn and written by.
+WATCHED = tuple(
+    str(PACKAGE / part)
+    for part in (
+        *("selection/run.py", "selection/record.py", "core/release.py", "budget/account.py"),
+        *("budget/ledger.py", "budget/database.py", "cli/releasing.py", "system/output.py"),
+    )
+)
 
 
 def die() -> None:
@@ -100,14 +107,17 @@ POINTS: dict[str, Callable[[], None]] = {
 
 def charge_after_the_draw() -> None:
     """A mutant: the charge waits until the selection was drawn."""
-    right = dpsel.selection.run.run_select
+    charge, store = Account.charge, Account.store
 
-    def wrong(table: Any, plan: Any, reporter: Any, charge: Any, cluster: Any = None) -> Any:
-        selection = right(table, plan, reporter, dpsel.budget.account.charge_nothing, cluster)
-        charge()
-        return selection
+    def later(self: Account) -> None:
+        return None
 
-    dpsel.selection.run.run_select = wrong
+    def charge_and_store(self: Account, record: str, guarantee: Guarantee | None) -> str:
+        charge(self)
+        return store(self, record, guarantee)
+
+    Account.charge = later  # type: ignore[method-assign]
+    Account.store = charge_and_store  # type: ignore[method-assign]
 
 
 def store_after_the_output() -> None:
@@ -123,18 +133,18 @@ def store_after_the_output() -> None:
 
 def charge_without_a_lock() -> None:
     """A mutant: what is left is looked up, and a little later charged, without a transaction."""
-    right = ledger_database._patiently
+    right, refuse_overrun = ledger_database._patiently, Standing.refuse_overrun
 
     def wrong(connection: Any, statement: str) -> None:
         if statement not in ("BEGIN IMMEDIATE", "COMMIT"):
             right(connection, statement)
 
-    def slow(*arguments: Any) -> None:
-        refuse_overrun(*arguments)
+    def slow(self: Standing, cost: Any) -> None:
+        refuse_overrun(self, cost)
         time.sleep(0.2)
 
     ledger_database._patiently = wrong
-    setattr(dpsel.budget.ledger, "refuse_overrun", slow)  # noqa: B010
+    Standing.refuse_overrun = slow  # type: ignore[method-assign]
 
 
 MUTANTS: dict[str, Callable[[], None]] = {
@@ -161,8 +171,7 @@ def die_at_line(last: int, count_place: str) -> None:
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
         nonlocal seen
-        name = frame.f_code.co_filename
-        if not (name.startswith(PACKAGE) and any(part in name for part in WATCHED)):
+        if frame.f_code.co_filename not in WATCHED:
             return None
         if event == "line":
             if seen == last:
@@ -172,11 +181,11 @@ def die_at_line(last: int, count_place: str) -> None:
 
     def traced(*arguments: Any, **options: Any) -> None:
         sys.settrace(trace)
-        release(*arguments, **options)
+        release_table(*arguments, **options)
         sys.settrace(None)
         Path(count_place).write_text(str(seen))
 
-    setattr(dpsel.cli.select, "release", traced)  # noqa: B010
+    dpsel.cli.releasing.release_table = traced
 
 
 def child(job: dict[str, Any]) -> None:

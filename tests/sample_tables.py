@@ -18,12 +18,12 @@ from dpsel.core.release import Selection
 from dpsel.core.scores.base import Scores
 from dpsel.options import filled
 from dpsel.reporter import Reporter
+from dpsel.selection.api import select_job
 from dpsel.selection.on_cluster import ClusterJob
 from dpsel.selection.options import Bounding, Columns, Drawing, Privacy, Scoring
 from dpsel.selection.request import Request, make_request, select_run
 from dpsel.selection.run import SelectJob, carry_out
 from dpsel.tables.formats import Reading
-from dpsel.tables.opening import open_table
 from dpsel.tables.table import Table
 
 DEFAULTS: dict[str, Any] = {
@@ -94,12 +94,26 @@ def selected(
     table: Any, request: Request, reporter: Reporter, cluster: Cluster | None = None
 ) -> Selection:
     """Return what `select` releases, here or on a cluster that a test makes up."""
+    job = job_of(table, request, reporter, cluster)
+    return carry_out(job, free_account(table, request)).selection
+
+
+def job_of(
+    table: Any, request: Request, reporter: Reporter, cluster: Cluster | None = None
+) -> SelectJob:
+    """Return the job of a request, here or on a cluster that a test makes up."""
     if cluster is None:
-        return carry_out(
-            SelectJob(table, request, reporter), free_account(table, request)
-        ).selection
+        return SelectJob(table, request, reporter)
     job = MadeUpClusterJob(table, request, reporter, Scheduler("tcp://nowhere:1", 1))
     job.made_up = cluster
+    return job
+
+
+def select_on(
+    where: Scheduler | None, table: Any, request: Request, reporter: Reporter | None = None
+) -> Selection:
+    """Return what `select` releases, here or on a real cluster."""
+    job = select_job(table, request, reporter or Silent(), where)
     return carry_out(job, free_account(table, request)).selection
 
 
@@ -113,14 +127,16 @@ class MadeUpClusterJob(ClusterJob):
         yield self.made_up
 
 
-def scored(table: Any, **options: Any) -> Scores:
-    """Return the private scores that a run of `select` would use."""
+def scored(table: Any, *, cluster: Cluster | None = None, **options: Any) -> Scores:
+    """Return the private scores that a run of `select` would use, here or on a cluster."""
     request = request_for(**options)
-    reading = request.reading
-    return scored_table(open_table(table, reading.input_format, reading.separator), request)
+    job = job_of(table, request, Silent(), cluster)
+    with job.opened() as opened, job.checked(opened, free_account(table, request)):
+        return job.read(opened).scores
 
 
 def scored_table(opened: Table, request: Request) -> Scores:
+    """Return the private scores of a table that a test has opened."""
     job = SelectJob(None, request, Silent())
     with closing(opened), job.checked(opened, free_account("t.csv", request)):
         return job.read(opened).scores

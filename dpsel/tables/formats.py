@@ -101,6 +101,8 @@ class FileFormat:
         if self.input_format is not None and self.input_format not in tuple(InputFormat):
             kinds = ", ".join(InputFormat)
             raise UsageError(f"input-format must be one of {kinds}, got {self.input_format}")
+        if self.input_format is not None:  # Python may be given its name.
+            object.__setattr__(self, "input_format", InputFormat(self.input_format))
         separator = self.separator
         if separator is not None and (
             len(separator) != 1 or separator in '"\r\n\0' or not separator.isascii()

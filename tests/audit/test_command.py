@@ -20,7 +20,7 @@ from dpsel.errors import InputError, UsageError
 from dpsel.system.output import Output
 from tests.audited import audited_command, caught_by, only
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "dpsel/io/schemas/audit.schema.json").read_text())
+SCHEMA = json.loads((Path(__file__).parents[2] / "dpsel/audit/audit.schema.json").read_text())
 
 
 def test_the_command_passes() -> None:
@@ -117,7 +117,7 @@ def test_a_command_that_releases_nothing_is_said_to(monkeypatch: pytest.MonkeyPa
     def refused(*_: object) -> None:
         raise InputError("no")
 
-    monkeypatch.setattr("dpsel.selection.run.run_select_on", refused)
+    monkeypatch.setattr("dpsel.selection.api.select_job", refused)
     only("empty", monkeypatch)
     with pytest.raises(UsageError, match="the command that is audited released nothing: no"):
         audited_command(40)

@@ -15,7 +15,7 @@ from dpsel.errors import UsageError
 from tests.audited import audited, caught_by, mechanism_plan
 from tests.sample_tables import Silent
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "dpsel/io/schemas/audit.schema.json").read_text())
+SCHEMA = json.loads((Path(__file__).parents[2] / "dpsel/audit/audit.schema.json").read_text())
 # By what a draw costs: at most half a second each.
 SAMPLES = {"peeling": 100_000, "oneshot-laplace": 100_000, "joint": 1_000}
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 
 from dpsel.audit.certificate import Verdict
 from dpsel.audit.score import judge_moves
+from dpsel.budget.account import NoAccount
 from dpsel.budget.amounts import Amount
 from dpsel.budget.ledger import LedgerFile
+from dpsel.budget.place import Demands
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray
 from dpsel.core.batch import Batch
 from dpsel.core.bounds import Bounds, Interval
@@ -27,7 +30,8 @@ from dpsel.core.scores.sums import CovarianceScore, DotScore
 from dpsel.errors import InputError
 from dpsel.selection.options import OutputFormat
 from dpsel.selection.record import record_text
-from dpsel.selection.run import run_select_on
+from dpsel.selection.run import Scored, SelectJob
+from dpsel.tables.table import Table
 from tests.audited import audited_command, caught_by, moves, only
 
 Patch = pytest.MonkeyPatch
@@ -171,8 +175,13 @@ def test_scores_that_fail_or_measure_themselves_are_caught(
     assert judge_moves([found]) == (Verdict.FAIL, f"{failure}.")
 
 
-SELECTS = "dpsel.selection.run.run_select_on"
-"""What the command calls to read the table and to select."""
+def select_by(job: type[SelectJob], monkeypatch: Patch) -> None:
+    """Let the command select by a job of our own."""
+
+    def select_job(table: Any, request: Any, reporter: Any, scheduler: None) -> SelectJob:
+        return job(table, request, reporter)
+
+    monkeypatch.setattr("dpsel.selection.api.select_job", select_job)
 
 
 def frame_of(path: str) -> pl.DataFrame:
@@ -180,13 +189,14 @@ def frame_of(path: str) -> pl.DataFrame:
     return read(path).cast({"^x.*$": pl.Float64, "y": pl.Float64})
 
 
-def on_frames(change: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable[..., Selection]:
-    """Return the command's selection with a step before it that it does not tell of."""
+def on_frames(change: Callable[[pl.DataFrame], pl.DataFrame]) -> type[SelectJob]:
+    """Return the command's job with a step before it that it does not tell of."""
 
-    def changed(cluster: None, path: str, *others: Any) -> Selection:
-        return run_select_on(cluster, change(frame_of(path)), *others)
+    class Changed(SelectJob):
+        def __init__(self, table: Any, request: Any, reporter: Any) -> None:
+            super().__init__(change(frame_of(table)), request, reporter)
 
-    return changed
+    return Changed
 
 
 def scaled(frame: pl.DataFrame) -> pl.DataFrame:
@@ -203,7 +213,7 @@ def filled(frame: pl.DataFrame) -> pl.DataFrame:
 def test_private_steps_that_are_not_are_caught_by_the_audit_of_the_command(
     change: Callable[[pl.DataFrame], pl.DataFrame], pair: str, monkeypatch: Patch
 ) -> None:
-    monkeypatch.setattr(SELECTS, on_frames(change))
+    select_by(on_frames(change), monkeypatch)
     only(pair, monkeypatch)
     found = audited_command(150, epsilon=EPSILON)
     assert caught_by(found) == {"sampling", "fit to the law"}
@@ -214,7 +224,7 @@ def test_a_fixed_seed_is_caught_by_the_audit_of_the_command(monkeypatch: Patch) 
     class Fixed(SeededRandomness):
         private = True
 
-    monkeypatch.setattr("dpsel.selection.run.make_randomness", lambda seed: Fixed(7))
+    monkeypatch.setattr("dpsel.core.release.make_randomness", lambda seed: Fixed(7))
     only("empty", monkeypatch)
     found = audited_command(20, seed=None)
     assert "check: fresh-randomness" in caught_by(found)
@@ -234,11 +244,12 @@ def test_a_cap_on_rows_that_is_not_kept_is_caught_by_sampling(monkeypatch: Patch
 def test_a_record_with_something_of_the_data_in_it_is_caught_by_its_shape(
     monkeypatch: Patch,
 ) -> None:
-    def counted(cluster: None, path: str, *others: Any) -> Selection:
-        found = run_select_on(cluster, path, *others)
-        return replace(found, version=f"0.1.0+{len(frame_of(path))}")
+    class Counting(SelectJob):
+        def release(self, private: Scored) -> Selection:
+            rows = len(frame_of(self._place))
+            return replace(super().release(private), version=f"0.1.0+{rows}")
 
-    monkeypatch.setattr(SELECTS, counted)
+    select_by(Counting, monkeypatch)
     only("empty", monkeypatch)
     found = audited_command(150, epsilon=EPSILON)
     assert {"check: sets", "sampling"} <= caught_by(found)
@@ -249,24 +260,26 @@ def test_a_file_with_something_of_the_data_in_it_is_caught_by_its_shape(monkeypa
     def longer_for_more_rows(record: str, output_format: OutputFormat) -> str:
         return record_text(record, output_format) + " " * (seen[-1] % 7)
 
-    def seeing(cluster: None, path: str, *others: Any) -> Selection:
-        seen.append(len(frame_of(path)))
-        return run_select_on(cluster, path, *others)
+    class Seeing(SelectJob):
+        def read(self, table: Table) -> Scored:
+            seen.append(len(frame_of(self._place)))
+            return super().read(table)
 
     seen: list[int] = []
-    monkeypatch.setattr("dpsel.selection.record.record_text", longer_for_more_rows)
-    monkeypatch.setattr(SELECTS, seeing)
+    monkeypatch.setattr("dpsel.cli.releasing.record_text", longer_for_more_rows)
+    select_by(Seeing, monkeypatch)
     only("empty", monkeypatch)
     assert {"check: sets", "sampling"} <= caught_by(audited_command(100, epsilon=EPSILON))
 
 
 def test_an_exit_code_that_tells_of_the_data_is_caught_by_its_shape(monkeypatch: Patch) -> None:
-    def refusing(cluster: None, path: str, *others: Any) -> Selection:
-        if frame_of(path).is_empty():
-            raise InputError("the table has no row")
-        return run_select_on(cluster, path, *others)
+    class Refusing(SelectJob):
+        def opened(self) -> AbstractContextManager[Table]:
+            if frame_of(self._place).is_empty():
+                raise InputError("the table has no row")
+            return super().opened()
 
-    monkeypatch.setattr(SELECTS, refusing)
+    select_by(Refusing, monkeypatch)
     only("empty", monkeypatch)
     assert {"check: sets", "sampling"} <= caught_by(audited_command(100, epsilon=EPSILON))
 
@@ -293,7 +306,7 @@ def test_a_record_that_claims_too_much_is_caught_by_its_claims(monkeypatch: Patc
     def boasting(record: str, output_format: OutputFormat) -> str:
         return record_text(record, output_format).replace('"epsilon": 1.0', '"epsilon": 0.5')
 
-    monkeypatch.setattr("dpsel.selection.record.record_text", boasting)
+    monkeypatch.setattr("dpsel.cli.releasing.record_text", boasting)
     only("empty", monkeypatch)
     found = audited_command(20)
     assert "check: claims" in caught_by(found)
@@ -304,7 +317,7 @@ def test_a_record_that_claims_too_much_is_caught_by_its_claims(monkeypatch: Patc
     ("name", "mutant"),
     [
         ("dpsel.budget.account.cost_of", lambda guarantee: Amount(Decimal("1e-9"))),
-        ("dpsel.budget.account.open_purse", lambda *arguments, **options: None),
+        ("dpsel.cli.releasing.open_account", lambda run, *_: NoAccount(run, Demands())),
     ],
 )
 def test_charges_that_are_too_small_or_missing_are_caught_by_the_ledger(
@@ -319,13 +332,14 @@ def test_charges_that_are_too_small_or_missing_are_caught_by_the_ledger(
 
 def test_data_dependent_scaling_that_says_so_fails_only_as_a_claim(monkeypatch: Patch) -> None:
     # As `dpsel preprocess --scale max-abs` does: what is released is honest about its scope.
-    def honest(*arguments: Any) -> Selection:
-        selection = on_frames(scaled)(*arguments)
-        if selection.guarantee is None:
-            return selection
-        scope = replace(selection.guarantee.scope, end_to_end=False)
-        return replace(selection, guarantee=replace(selection.guarantee, scope=scope))
+    class Honest(on_frames(scaled)):  # type: ignore[misc]
+        def release(self, private: Scored) -> Selection:
+            selection: Selection = super().release(private)
+            if selection.guarantee is None:
+                return selection
+            scope = replace(selection.guarantee.scope, end_to_end=False)
+            return replace(selection, guarantee=replace(selection.guarantee, scope=scope))
 
-    monkeypatch.setattr(SELECTS, honest)
+    select_by(Honest, monkeypatch)
     only("empty", monkeypatch)
     assert "check: claims" in caught_by(audited_command(20))

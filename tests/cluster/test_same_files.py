@@ -8,14 +8,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dpsel.budget.account import charge_nothing
 from dpsel.cluster import shards as splits
 from dpsel.cluster.place import Scheduler
 from dpsel.core.release import Selection
 from dpsel.errors import InputError
-from dpsel.selection.run import run_select_on
 from tests.cluster.conftest import Processes, processes
-from tests.sample_tables import Silent, numbers, request_for, write_ipc_stream
+from tests.sample_tables import numbers, request_for, select_on, write_ipc_stream
 
 # A name that each process reads in its own folder: two machines with a disk each.
 OWN_FOLDER = "/proc/self/cwd"
@@ -45,8 +43,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def selected(name: str, own: Processes) -> Selection:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(splits, "TARGET_BYTES", 1)
-        where, plan = Scheduler(own.address, 1), request_for(seed=1)
-        return run_select_on(where, f"{OWN_FOLDER}/{name}", plan, Silent(), charge_nothing)
+        where = Scheduler(own.address, 1)
+        return select_on(where, f"{OWN_FOLDER}/{name}", request_for(seed=1))
 
 
 @pytest.mark.parametrize("name", WRITERS)

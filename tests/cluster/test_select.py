@@ -13,17 +13,15 @@ import polars as pl
 import pytest
 
 import dpsel as library
-from dpsel.budget.account import charge_nothing
 from dpsel.cli.terminal import TerminalReporter
 from dpsel.cluster import shards as splits
 from dpsel.cluster.dask import no_collections
 from dpsel.cluster.place import Scheduler
 from dpsel.core.release import Selection
 from dpsel.errors import UsageError
-from dpsel.selection.run import run_select_on
 from tests.cli.conftest import ROOT, Dpsel
 from tests.cluster.conftest import processes
-from tests.sample_tables import Silent, numbers, request_for
+from tests.sample_tables import Silent, numbers, request_for, select_on
 
 SEED = 0x1234567890ABCDEF
 EPSILON = 1.2345678901234567
@@ -50,7 +48,7 @@ def drawn(table: str, where: Scheduler | None, size: int, **options: Any) -> Sel
     asked = {"k": 3, "epsilon": 0.3, "seed": 7, "exclude": ("who", "label"), **options}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(splits, "TARGET_BYTES", size)
-        return run_select_on(where, table, request_for(**asked), Silent(), charge_nothing)
+        return select_on(where, table, request_for(**asked))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +81,7 @@ def test_progress_is_the_share_of_the_shares_that_are_done(
     reporter = Silent()
     where = Scheduler(local_cluster.scheduler_address, 1)
     plan = request_for(exclude=("who", "label"))
-    run_select_on(where, tables["one"], plan, reporter, charge_nothing)
+    select_on(where, tables["one"], plan, reporter)
     assert reporter.shares == [done / 23 for done in range(1, 24)]
 
 
@@ -103,7 +101,7 @@ def test_one_worker_without_mechanisms_or_randomness_does_it_too(
     (modules,) = imported.values()
     ours = [name for name in modules if name.split(".")[0] == "dpsel"]
     assert "dpsel.cluster.shards" in ours
-    forbidden = ("randomness", "mechanisms", "selection", "plan", "run", "spending", "budget")
+    forbidden = ("randomness", "mechanisms", "release", "selection", "budget")
     assert [name for name in ours if set(forbidden) & set(name.split("."))] == []
 
 
@@ -163,8 +161,8 @@ def test_nothing_that_is_sent_holds_epsilon_k_or_seed(
         for value in inner_values(pickle.loads(one))
     ]
     kinds = {type(value).__name__ for value in values}
-    assert {"Work", "Share", "Bounds", "RowMask"} <= kinds
-    assert {"SelectPlan", "Guarantee", "Selection"} & kinds == set()
+    assert {"ShardWork", "Shard", "Bounds", "RowMask"} <= kinds
+    assert {"Request", "Guarantee", "Selection", "SelectJob", "ClusterJob"} & kinds == set()
     names = {value[0] for value in values if isinstance(value, tuple) and len(value) == 2}
     assert {"score", "bounds", "first_feature"} <= names
     assert {"k", "epsilon", "delta", "seed", "mechanism", "gamma", "guarantee"} & names == set()

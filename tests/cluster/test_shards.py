@@ -20,6 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpsel
+from dpsel.budget.account import NoAccount
+from dpsel.budget.place import Demands
 from dpsel.cluster import shards as splits
 from dpsel.cluster.shards import (
     Cluster,
@@ -38,12 +40,21 @@ from dpsel.core.release import Selection
 from dpsel.core.scores.kendall import KendallScore
 from dpsel.core.scores.registry import SCORES
 from dpsel.errors import InputError, UsageError
-from dpsel.selection.run import run_select
+from dpsel.selection.request import select_run
+from dpsel.selection.run import carry_out
 from dpsel.tables import wide_parquet
 from dpsel.tables.table import read_batches
-from tests.sample_tables import WRITERS, Silent, numbers, request_for, selected, write_ipc_stream
+from tests.sample_tables import (
+    WRITERS,
+    Silent,
+    job_of,
+    numbers,
+    request_for,
+    selected,
+    write_ipc_stream,
+)
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 ROWS = 60
 LABELS = ["ill", "well", None, "other"]
 ENDINGS = {
@@ -259,10 +270,14 @@ def test_nothing_that_decides_the_draw_is_sent(tmp_path: Path) -> None:
     needles += [struct.pack(sign + "d", 0.7134) for sign in "<>"]
     needles += [struct.pack("<i", 918_273_645)]
     assert len(tree.sent) > 5
-    assert [needle for needle in needles if needle in b"".join(tree.sent)] == []
-    # All but the little-endian float would be found if the plan were sent.
-    plan = pickle.dumps(request_for(**options))
-    assert [needle for needle in needles if needle not in plan] == [struct.pack("<d", 0.7134)]
+    # Relations and units, which are sent, come from a module of this name.
+    sent, request = (
+        content.replace(b"dpsel.core.guarantee", b"")
+        for content in (b"".join(tree.sent), pickle.dumps(request_for(**options)))
+    )
+    assert [needle for needle in needles if needle in sent] == []
+    # All but the little-endian float would be found if the request were sent.
+    assert [needle for needle in needles if needle not in request] == [struct.pack("<d", 0.7134)]
 
 
 def test_workers_need_no_randomness_and_no_mechanism() -> None:
@@ -290,7 +305,7 @@ def test_totals_do_not_print_what_they_hold(tmp_path: Path) -> None:
 
     outcome(place, {"person": "who", "exclude": ["label"]}, Cluster(spread))
     share, total = kept
-    assert repr(total) == "Total(shares=frozenset({0}))"
+    assert repr(total) == "Partial(shares=frozenset({0}))"
     assert str(share.mask) == "RowMask()"
     assert "mask" not in repr(share)
 
@@ -380,15 +395,19 @@ def test_a_pipe_cannot_be_split(tmp_path: Path) -> None:
 
 def test_what_cannot_be_split_is_not_charged() -> None:
     charged: list[bool] = []
+
+    class Counting(NoAccount):
+        def charge(self) -> None:
+            charged.append(True)
+
+    request = request_for(exclude=("who", "label"))
+    account = Counting(select_run(FRAME, request), Demands())
+    cluster = Cluster(Tree(np.random.default_rng(0)))
+    carry_out(job_of(FRAME, request, Silent()), account)
+    assert charged == [True]
     with pytest.raises(UsageError):
-        run_select(
-            FRAME,
-            request_for(),
-            Silent(),
-            lambda: charged.append(True),
-            Cluster(Tree(np.random.default_rng(0))),
-        )
-    assert charged == []
+        carry_out(job_of(FRAME, request, Silent(), cluster), account)
+    assert charged == [True]
 
 
 def test_a_file_that_a_worker_does_not_find_is_named(tmp_path: Path) -> None:
@@ -429,7 +448,7 @@ def test_a_file_that_changes_while_it_is_read_in_shares_is_refused(
         return totals
 
     if not after:
-        monkeypatch.setattr("dpsel.cluster.shards.reduce_pieces", reduce)
+        monkeypatch.setattr("dpsel.cluster.shards.read_batches", reduce)
     refused, _ = outcome(str(place), {"exclude": ("who", "label")}, Cluster(spread))
     assert str(refused).startswith("t.parquet: was changed while it was read")
     assert bool(totals) is after

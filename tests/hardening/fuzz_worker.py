@@ -32,7 +32,7 @@ SECONDS_A_CASE = 20
 MEMORY_KB = 1_500_000
 MUCH_MEMORY = "took much memory"
 _ADDRESS_SPACE = 16 << 30
-_SCHEMA = json.loads(files("dpsel.tables").joinpath("schemas/selection.schema.json").read_text())
+_SCHEMA = json.loads(files("dpsel.selection").joinpath("selection.schema.json").read_text())
 # Later versions may add fields; what this one writes has those of the schema, and no other.
 _RECORD = jsonschema.Draft202012Validator({**_SCHEMA, "additionalProperties": False})
 

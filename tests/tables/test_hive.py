@@ -9,16 +9,14 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from dpsel.budget.account import charge_nothing
 from dpsel.cluster.shards import Cluster
 from dpsel.core.scores.registry import SCORES
 from dpsel.errors import InputError
-from dpsel.selection.run import run_select
 from dpsel.tables import parquet as parquet_table
 from dpsel.tables import wide_parquet
 from dpsel.tables.sources import find_sources
 from tests.cluster.test_shards import Tree
-from tests.sample_tables import Silent, numbers, request_for, scored
+from tests.sample_tables import numbers, scored
 
 HIVE = pa.schema([("year", pa.int64()), ("si te", pa.string())])
 BOUNDS = {
@@ -96,9 +94,7 @@ def test_columns_of_folders_are_read_as_pyarrow_reads_them(
 
 @pytest.mark.parametrize("case", list(CASES))
 @pytest.mark.parametrize("score", ["dot", "kendall"])
-def test_splits_of_a_folder_have_its_columns(
-    case: str, score: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_splits_of_a_folder_have_its_columns(case: str, score: str, tmp_path: Path) -> None:
     write_folder(tmp_path / "t")
     options = {"seed": 3, "score": score, **CASES[case]}
     if options.get("person"):
@@ -106,16 +102,9 @@ def test_splits_of_a_folder_have_its_columns(
     if score == "kendall" and "bounds" in options:
         del options["bounds"]
         options["features"] = ["x*", "year"]
-    found = []
-    for cluster in (None, Cluster(Tree(np.random.default_rng(0)), 1500)):
-        caught: list[Any] = []
-        with monkeypatch.context() as patch:
-            patch.setattr("dpsel.selection.run.release", lambda s, *_, c=caught, **__: c.append(s))
-            run_select(
-                str(tmp_path / "t"), request_for(**options), Silent(), charge_nothing, cluster
-            )
-        found.append(caught[0].values.tolist())
-    assert found[0] == found[1]
+    here = scored(tmp_path / "t", **options)
+    there = scored(tmp_path / "t", cluster=Cluster(Tree(np.random.default_rng(0)), 1500), **options)
+    assert there.values.tolist() == here.values.tolist()
 
 
 def test_the_first_rows_of_a_person_in_the_order_of_the_files_count(tmp_path: Path) -> None:

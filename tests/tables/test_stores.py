@@ -12,12 +12,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dpsel.budget.account import charge_nothing
+from dpsel.budget.account import NoAccount
+from dpsel.budget.place import Demands
 from dpsel.cluster.shards import Cluster, split_files, table_files
 from dpsel.core.scores.registry import SCORES
 from dpsel.errors import DpselError, InputError, UsageError
 from dpsel.selection.request import select_run
-from dpsel.selection.run import run_select
+from dpsel.selection.run import SelectJob, carry_out
 from dpsel.tables import sources as places
 from dpsel.tables.sources import Store, find_sources, parse_place, public_place
 from tests.cluster.test_shards import Tree, write_batches
@@ -125,19 +126,12 @@ def test_folders_in_a_store_name_columns(store: S3Server) -> None:
 
 
 @pytest.mark.parametrize("score", ["dot", "kendall"])
-def test_splits_of_a_store_are_read_by_others(
-    score: str, store: S3Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_splits_of_a_store_are_read_by_others(score: str, store: S3Server) -> None:
     table = f"s3://bucket/t?{store.query}"
     tree = Tree(np.random.default_rng(0))
-    found = []
-    for cluster in (None, Cluster(tree, 600)):
-        caught: list[Any] = []
-        with monkeypatch.context() as patch:
-            patch.setattr("dpsel.selection.run.release", lambda s, *_, c=caught, **__: c.append(s))
-            run_select(table, request_for(score=score), Silent(), charge_nothing, cluster)
-        found.append(caught[0].values.tolist())
-    assert found[0] == found[1]
+    here = scored(table, score=score)
+    there = scored(table, cluster=Cluster(tree, 600), score=score)
+    assert there.values.tolist() == here.values.tolist()
     assert tree.shares > 1
     sent = b"".join(tree.sent)
     assert KEY.encode() not in sent
@@ -183,14 +177,16 @@ def test_a_hostile_store_ends_in_one_plain_line(
 
 def test_a_store_that_breaks_off_later_is_told(store: S3Server) -> None:
     store.objects["bucket"]["w/t.parquet"] = parquet(FRAME)
-    plan = request_for()
-    reporter = Silent()
 
-    def charge() -> None:
-        store.hostile = "truncated"
+    class BreakingOff(NoAccount):
+        def charge(self) -> None:
+            store.hostile = "truncated"
 
+    table, request = f"s3://bucket/w/t.parquet?{store.query}", request_for()
+    account = BreakingOff(select_run(table, request), Demands())
     with pytest.raises(InputError, match=r"^t\.parquet: cannot be read: the store cannot"):
-        run_select(f"s3://bucket/w/t.parquet?{store.query}", plan, reporter, charge)
+        carry_out(SelectJob(table, request, Silent()), account)
+    assert store.hostile == "truncated"
 
 
 def test_a_store_that_is_not_there_is_told(store: S3Server) -> None:
