@@ -9,7 +9,7 @@ import pyarrow.ipc
 
 from dpsel.core.arrays import BoolArray
 from dpsel.core.batch import Batch
-from dpsel.tables.cells import kind_of, number_columns, sound
+from dpsel.tables.cells import kind_of, sound
 from dpsel.tables.columns import Column, Layout, marked_index, pandas_index
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import KINDS, InputFormat
@@ -111,7 +111,7 @@ class ArrowFileTable:
                     yield from self._cut_pieces(number, found, layout, rows)
                     continue
                 these = rows.rows(found[0], None if layout.person is None else found[1])
-                yield from self._feature_pieces(number, these, layout)
+                yield from self._feature_pieces(number, these, layout, rows)
 
     def cells(self) -> Iterator[tuple[int, list[Any]]]:
         """Yield all cells: the first of some columns, and these, batch by batch."""
@@ -125,17 +125,17 @@ class ArrowFileTable:
         """Do nothing: every reader closes itself."""
 
     def _feature_pieces(
-        self, number: int, rows: RowsRead, layout: Layout
+        self, number: int, these: RowsRead, layout: Layout, rows: RowReader
     ) -> Iterator[PendingBatch]:
         """Yield the pieces of one batch, whose rows are known."""
-        width = max(1, _CELLS_AT_ONCE // max(1, len(rows.y)))
+        width = max(1, _CELLS_AT_ONCE // max(1, len(these.y)))
         for first in range(0, len(layout.features), width):
             some = list(layout.features[first : first + width])
             done = self._done(number, min(1.0, (first + width) / len(layout.features)))
 
             def read(first: int = first, some: list[int] = some) -> Batch:
                 with plain_errors(self.label, _KIND):
-                    return rows.block(first, number_columns(self._read(number, some)))
+                    return these.block(first, rows.features(self._read(number, some)))
 
             yield PendingBatch(read, done)
 
@@ -161,7 +161,7 @@ class ArrowFileTable:
                 ) -> Batch:
                     with plain_errors(self.label, _KIND):
                         these = RowsRead(rows.target(marks[0][cut]), mask)
-                        return these.block(place, number_columns([column[cut]]))
+                        return these.block(place, rows.features([column[cut]]))
 
                 yield PendingBatch(read, done)
 
@@ -215,6 +215,6 @@ def _column_pieces(
 
         def read(first: int = first, some: list[Any] = some) -> Batch:
             with plain_errors(label, _KIND):
-                return these.block(first, number_columns(some))
+                return these.block(first, rows.features(some))
 
         yield PendingBatch(read, 0.0)

@@ -7,6 +7,7 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, RealArray
 from dpsel.core.batch import Batch, rows_of
 from dpsel.core.bounds import Bounds, Interval
+from dpsel.core.words import words_of
 
 # Of a block: enough for shares that are right within a few per cent, and hardly any time.
 _ROWS_LOOKED_AT, _RUNS = 1 << 10, 4
@@ -58,6 +59,9 @@ class CellCounts:
                 self._counts[1, columns] += outside.sum(axis=0)
         missing = np.isnan(cells)
         if np.count_nonzero(missing):
+            # Words are there, and no numbers; only doubles have any.
+            if cells.dtype == np.float64:
+                missing &= ~words_of(cells.astype(np.float64, copy=False))[0]
             self._counts[2, columns] += missing.sum(axis=0)
 
     def add(self, other: "CellCounts") -> None:

@@ -180,7 +180,8 @@ def text_numbers(texts: Any) -> FloatArray:
     """
     from dpsel.system.frames import pl
 
-    series = pl.Series(pl.from_arrow(texts), dtype=pl.String).str.strip_chars(" ")
+    found = texts if isinstance(texts, pl.Series) else pl.from_arrow(texts)
+    series = pl.Series(found, dtype=pl.String).str.strip_chars(" ")
     words = series.replace_strict(TRUTH_WORDS, default=None, return_dtype=pl.Float64)
     parsed = series.cast(pl.Float64, strict=False)
     return parsed.fill_null(words).fill_null(float("nan")).to_numpy()

@@ -120,6 +120,8 @@ class Wanted:
     declared: frozenset[str] = frozenset()
     bounded: bool = False
     """Whether there are bounds: what has bounds is numbers."""
+    words: bool = False
+    """Whether features may hold anything, and not only numbers."""
 
 
 def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Layout:
@@ -152,7 +154,8 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
         raise InputError(f"{label}: no feature column is left besides the target")
     named = _split_lists(wanted.features, set(names)) if wanted.features else []
     declared = wanted.declared.union(named)
-    _refuse_kinds(columns, features, label, declared)
+    if not wanted.words:
+        _refuse_kinds(columns, features, label, declared)
     if columns[target].kind is not Kind.FOLDER or wanted.target not in declared:
         refuse_target(columns[target], label, labels=wanted.labels)
     if person is not None:

@@ -18,6 +18,7 @@ from dpsel.tables.formats import KINDS, InputFormat
 from dpsel.tables.provenance import Provenance, beside, recorded_columns, sidecar
 from dpsel.tables.sources import Source
 from dpsel.tables.table import PendingBatch, RowReader
+from dpsel.tables.words import text_cells
 
 # From here on it is faster to read all cells as one long column than as so many short ones.
 _MANY_COLUMNS = 500
@@ -38,6 +39,10 @@ class Cells(Protocol):
 
     def texts(self, positions: Sequence[int]) -> list[Any]:
         """Return columns as Arrow texts, null where a cell is empty."""
+        ...
+
+    def fill_in_words(self, matrix: FloatArray, positions: Sequence[int]) -> FloatArray:
+        """Return columns as cells of any type, given what they are as numbers."""
         ...
 
 
@@ -72,6 +77,10 @@ class _FrameCells:
     def texts(self, positions: Sequence[int]) -> list[Any]:
         frame = self._read(positions, pl.String)
         return [frame[str(position)].to_arrow() for position in positions]
+
+    def fill_in_words(self, matrix: FloatArray, positions: Sequence[int]) -> FloatArray:
+        missing = np.isnan(matrix)
+        return _words_in(matrix, *self._missing(missing, positions)) if missing.any() else matrix
 
     def _missing(self, missing: BoolArray, positions: Sequence[int]) -> _Found:
         """Return rows, places and texts of the missing cells."""
@@ -128,6 +137,12 @@ class _WideCells:
     def texts(self, positions: Sequence[int]) -> list[Any]:
         return [self._texts(position) for position in positions]
 
+    def fill_in_words(self, matrix: FloatArray, positions: Sequence[int]) -> FloatArray:
+        rows, places = np.nonzero(np.isnan(matrix))
+        columns = np.asarray(positions, dtype=np.int64)[places]
+        texts = pl.Series(self._cut(rows, columns), dtype=pl.String)
+        return _words_in(matrix, rows, places, texts)
+
     def _texts(self, position: int) -> Any:
         """Cut one column out of the text."""
         import pyarrow as pa
@@ -169,13 +184,18 @@ def _second_look(
     matrix: FloatArray, rows: IntArray, places: IntArray, texts: pl.Series
 ) -> FloatArray:
     """Fill in cells that the fast reader calls null: truth words, and blanks at the end."""
-    from dpsel.tables.cells import text_numbers
-
     words = texts.str.strip_chars(" ").is_in(list(TRUTH_WORDS))
     fit = (texts.str.ends_with(" ") | words).fill_null(False)
     found = fit.to_numpy()
     matrix = matrix if matrix.flags.writeable else matrix.copy()
     matrix[rows[found], places[found]] = text_numbers(texts.filter(fit).to_arrow())
+    return matrix
+
+
+def _words_in(matrix: FloatArray, rows: IntArray, places: IntArray, texts: pl.Series) -> FloatArray:
+    """Fill in the cells that are no number for the fast reader."""
+    matrix = matrix if matrix.flags.writeable else matrix.copy(order="A")
+    matrix[rows, places] = text_cells(texts)
     return matrix
 
 
@@ -250,13 +270,15 @@ class DelimitedTable:
         """Yield all pieces, in order."""
         with plain_errors(self.label, _KIND):
             for number, block in enumerate(self._blocks()):
-                if number == 0:
+                if number == 0 and not rows.words:
                     first = block[: rows_end(block, _ROWS_LOOKED_AT)]
                     self._refuse_words(first, layout)
 
                 def read(block: bytes = block) -> Batch:
                     with plain_errors(self.label, _KIND):
                         found = _block(self._cells(block), layout, rows)
+                        if rows.words:
+                            return found
                         return replace(found, unreadable=self._unreadable(block, layout, found))
 
                 done = self._text.share_read
@@ -330,6 +352,8 @@ def _block(cells: Cells, layout: Layout, rows: RowReader) -> Batch:
         # At once: wide rows are parsed as a whole, whatever is asked for.
         numbers = cells.numbers((*layout.features, layout.target))
         X, y = numbers[:, :-1], numbers[:, -1]
+    if rows.words:
+        X = cells.fill_in_words(X, layout.features)
     person = None if layout.person is None else cells.texts([layout.person])[0]
     return rows.rows(y, person).block(0, X)
 

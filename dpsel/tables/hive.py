@@ -15,6 +15,7 @@ from dpsel.tables.columns import Column, Kind, Layout
 from dpsel.tables.provenance import Provenance
 from dpsel.tables.sources import Keys, Source
 from dpsel.tables.table import PendingBatch, RowReader, Table
+from dpsel.tables.words import column_cells
 
 
 class KeyedTable:
@@ -43,7 +44,8 @@ class KeyedTable:
         """Yield all pieces, in order."""
         count = len(self._table.columns)
         own = tuple(place for place in layout.features if place < count)
-        added = [self._number(place) for place in layout.features if place >= count]
+        more = self._cell if rows.words else self._number
+        added = [more(place) for place in layout.features if place >= count]
         inner = replace(layout, features=own, names=layout.names[: len(own)])
         inner = replace(inner, target=self._inside(layout.target, own))
         if layout.person is not None:
@@ -104,6 +106,10 @@ class KeyedTable:
         """Return the value as a number, NaN if it is none."""
         return float(text_numbers(pa.array([self._value(place)], pa.string()))[0])
 
+    def _cell(self, place: int) -> float:
+        """Return the value as a number or a word, NaN if it is missing."""
+        return float(column_cells(pa.array([self._value(place)], pa.string()))[0])
+
     def _texts(self, place: int, column: Any) -> Any:
         """Return the value as a text, once for every row of another column."""
         values = pa.array([self._value(place)], pa.large_string())
@@ -114,7 +120,7 @@ class _Replaced(RowReader):
     """Makes rows of other columns than those that it is given."""
 
     def __init__(self, rows: RowReader, target: Any, person: Any) -> None:
-        super().__init__(rows.coding)
+        super().__init__(rows.coding, words=rows.words)
         self._rows = rows
         self._target = target
         self._person = person

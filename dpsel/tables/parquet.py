@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from dpsel.core.arrays import BoolArray
 from dpsel.core.batch import Batch
 from dpsel.tables.arrow import column_ranges, columns_of
-from dpsel.tables.cells import number_columns, sound
+from dpsel.tables.cells import sound
 from dpsel.tables.columns import Column, Kind, Layout
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import KINDS, InputFormat
@@ -105,7 +105,7 @@ class ParquetTable:
             def read(first: int = first, some: list[int] = some) -> Batch:
                 with plain_errors(self.label, _KIND):
                     table = self._file().read_row_group(group, self._names(some), use_threads=False)
-                    return these.block(first, number_columns(self._select(table, some)))
+                    return these.block(first, rows.features(self._select(table, some)))
 
             yield PendingBatch(read, done)
 
@@ -129,7 +129,7 @@ class ParquetTable:
                 ) -> Batch:
                     with plain_errors(self.label, _KIND):
                         these = RowsRead(rows.target(found[0]), mask)
-                        return these.block(first, number_columns(found[1:]))
+                        return these.block(first, rows.features(found[1:]))
 
                 yield PendingBatch(read, done)
 
@@ -146,7 +146,7 @@ class ParquetTable:
         wanted = [layout.target, *layout.features]
         for found in self._batches(group, wanted, at_once):
             these = RowsRead(rows.target(found[0]), None)
-            block = these.block(0, number_columns(found[1:]))
+            block = these.block(0, rows.features(found[1:]))
             done = self._done(group, 1.0)
             yield PendingBatch(lambda block=block: block, done)  # type: ignore[misc]
 

@@ -192,7 +192,8 @@ class _ScratchTile:
         values: NumberArray = np.asfortranarray(self._X)
         with np.errstate(over="ignore"):
             short = values.astype(np.float32)
-        if np.array_equal(short, values, equal_nan=True):
+        # By their bits: words are NaN with bits that count.
+        if np.array_equal(short.astype(np.float64).view(np.int64), values.view(np.int64)):
             values = short
         self._file, self._kind, self._begin = file, values.dtype, file.append(values)
         self._X = None

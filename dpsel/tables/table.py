@@ -2,7 +2,7 @@
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -13,10 +13,12 @@ from dpsel.core.arrays import BoolArray, FloatArray, RealArray
 from dpsel.core.batch import Batch, Columns, Unreadable, rows_of
 from dpsel.core.persons import KeptRows, PersonLimit
 from dpsel.errors import InputError
+from dpsel.tables.cells import number_columns
 from dpsel.tables.columns import Column, Layout
-from dpsel.tables.labels import TargetCoding
+from dpsel.tables.labels import TargetCoding, distinct_persons
 from dpsel.tables.provenance import Provenance
 from dpsel.tables.sources import Source
+from dpsel.tables.words import cell_columns
 
 Part = TypeVar("Part")
 
@@ -88,11 +90,19 @@ class RowsRead:
 class RowReader:
     """Makes rows from their target and person columns; batches must come in order."""
 
-    def __init__(self, coding: TargetCoding, limit: PersonLimit | KeptRows | None = None) -> None:
-        """Code the target, and keep what `limit` allows."""
-        if coding.of_text or limit is not None:
-            pass
+    def __init__(
+        self,
+        coding: TargetCoding,
+        limit: PersonLimit | KeptRows | None = None,
+        *,
+        words: bool = False,
+    ) -> None:
+        """Code the target, and keep what `limit` allows.
+
+        With `words` features may be of any type, and their cells numbers or words.
+        """
         self.coding = coding
+        self.words = words
         self._limit = limit
         self.label_seen = False
 
@@ -100,6 +110,10 @@ class RowReader:
     def ordered(self) -> bool:
         """Return whether a batch depends on the ones before it."""
         return self._limit is not None
+
+    def features(self, columns: Sequence[Any]) -> RealArray | Columns:
+        """Return Arrow columns that are features."""
+        return cell_columns(columns) if self.words else number_columns(columns)
 
     def rows(self, target: Any, person: Any | None) -> RowsRead:
         """Return the rows of the next batch, from Arrow columns or a target of numbers."""
@@ -117,8 +131,6 @@ class RowReader:
             return None
         if isinstance(self._limit, KeptRows):
             return self._limit.next(len(person))
-        from dpsel.tables.labels import distinct_persons
-
         return self._limit.keep(*distinct_persons(person))
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from dpsel.core.arrays import FloatArray
 from dpsel.core.batch import Batch
 from dpsel.core.matrix import KeptTable
+from dpsel.core.words import without_words
 from dpsel.errors import InputError, UsageError
 from dpsel.system.text import nearest
 from dpsel.tables.cells import kind_of, numbers, text_numbers
@@ -72,7 +73,8 @@ class TransposedTable:
         for first, last in self._kept.column_groups():
             these = rows.rows(self._marks.slice(first, last - first), None)
             samples = self._kept.columns(first, last).T
-            block: Batch = these.block(0, np.asfortranarray(samples[:, places]))
+            X = np.asfortranarray(samples[:, places])
+            block: Batch = these.block(0, without_words(X) if rows.words else X)
             yield PendingBatch(lambda block=block: block, last / len(self._marks))  # type: ignore[misc]
 
     def persons(self, position: int) -> Iterator[Any]:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dpsel.core.arrays import RealArray
+from dpsel.core.arrays import FloatArray, RealArray
 from dpsel.core.batch import Batch
+from dpsel.core.words import without_words
 from dpsel.errors import InputError
 from dpsel.system.frames import pl
 from dpsel.tables.columns import PANDAS, Column, Kind, Layout, marked_index, pandas_index
@@ -23,6 +24,7 @@ from dpsel.tables.provenance import KEY, from_metadata, recorded_columns
 from dpsel.tables.sources import Source, named_in_utf8
 from dpsel.tables.spill import rows_of_columns
 from dpsel.tables.table import PendingBatch, RowReader, RowsRead
+from dpsel.tables.words import column_cells
 
 _LONG_FOOTER = 1 << 20
 _FEW_ROWS = 1 << 16
@@ -186,7 +188,7 @@ class WideParquetTable:
 
     def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
         """Yield all pieces, in order."""
-        if not self._in_utf8(layout):
+        if not self._in_utf8(layout, features=rows.words):
             yield from self._other_reader().pending_batches(layout, rows)
             return
         count = len(layout.features)
@@ -206,7 +208,7 @@ class WideParquetTable:
                     target = found.column(layout.target, numbers=not layout.labels)
                     person = None if layout.person is None else found.column(layout.person)
                     these = rows.rows(target, person)
-                matrix = found.matrix(features)
+                matrix = found.cells(features) if rows.words else found.matrix(features)
             # The threads share what is to do with it.
             share = max(1, len(features)) if layout.whole_rows else self._share
             for start in range(0, max(1, len(features)), share):
@@ -234,9 +236,10 @@ class WideParquetTable:
     def close(self) -> None:
         """Do nothing: every reader closes itself."""
 
-    def _in_utf8(self, layout: Layout) -> bool:
+    def _in_utf8(self, layout: Layout, *, features: bool) -> bool:
         """Return whether polars takes the texts that are needed; one that is no UTF-8 stops it."""
         marks = [place for place in (layout.target, layout.person) if place is not None]
+        marks += layout.features if features and not self._all_floats else ()
         texts = [place for place in marks if self.columns[place].kind is Kind.TEXT]
         try:
             with plain_errors(self.label, _KIND):
@@ -289,6 +292,16 @@ class _Columns:
         if not all(dtype.is_float() for dtype in frame.dtypes):
             frame = frame.cast(pl.Float64, strict=False)
         return np.asarray(frame.to_numpy(), order="F")
+
+    def cells(self, positions: Sequence[int]) -> FloatArray:
+        """Return columns of any types: numbers, words, NaN where a cell is missing."""
+        dtypes = self._frame.dtypes
+        if self._all_floats or all(dtypes[self._place[p]].is_float() for p in positions):
+            return without_words(self.matrix(positions))
+        found = np.empty((self._frame.height, len(positions)), order="F")
+        for place, position in enumerate(positions):
+            found[:, place] = column_cells(self.column(position))
+        return found
 
 
 def _columns_of(matrix: RealArray, places: list[int]) -> RealArray:
