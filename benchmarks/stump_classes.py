@@ -1,0 +1,120 @@
+"""Rare classes do not collapse `stump`: 50, 20, 10, 5 and 2 % positives, at epsilon 2.
+
+    python benchmarks/stump_classes.py [--tables 60]
+
+Tables: planted ones (n rows, 50 features of which 5 are shifted by 0.7 standard deviations), and
+breast_cancer with malignant rows left out at random. Three draws a table, k = 5. Shown is the mean
+|correlation| of the picks over the best possible: for plain weights 1 and -1; balanced by the true
+share, which nothing pays for; and as shipped, with noisy counts from a tenth of epsilon. The
+last two columns are paired over tables, give or take one standard error: the ratio of means.
+"""
+
+import argparse
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from compared_methods import Stump, correlations
+from real_tables import RealTable
+from sklearn.datasets import load_breast_cancer
+
+from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.randomness import SeededRandomness, derived_seed
+from dpsel.core.scores.stump import UNIT
+from dpsel.core.target import balanced_by_share
+
+EPSILON, DRAWS = 2.0, 3
+SHARES = (0.5, 0.2, 0.1, 0.05, 0.02)
+
+
+def planted(rows: int, share: float, seed: int) -> RealTable:
+    """Return a table with 5 features that have to do with the class."""
+    rng = np.random.default_rng([1, seed])
+    y = np.zeros(rows)
+    y[: round(share * rows)] = 1.0
+    X = rng.standard_normal((rows, 50))
+    X[:, :5] += 0.7 * y[:, np.newaxis]
+    return RealTable(f"planted, {rows} rows", "", X, y, 2)
+
+
+def thinned(share: float, seed: int) -> RealTable:
+    """Return breast_cancer with fewer malignant rows; or, for more than it has, benign rows."""
+    X, benign = load_breast_cancer(return_X_y=True)
+    rng = np.random.default_rng([2, seed])
+    positive, negative = np.flatnonzero(benign == 0), np.flatnonzero(benign == 1)
+    wanted = round(share / (1 - share) * len(negative))
+    if wanted <= len(positive):
+        positive = rng.choice(positive, wanted, replace=False)
+    else:
+        negative = rng.choice(negative, round(len(positive) * (1 - share) / share), replace=False)
+    rows = np.concatenate([positive, negative])
+    return RealTable("breast_cancer", "", X[rows], 1.0 - benign[rows], 2)
+
+
+def plain_weights(groups: IntArray) -> IntArray:
+    """Return 1 and -1."""
+    return np.array([[0, -UNIT, UNIT]])
+
+
+def true_weights(groups: IntArray) -> IntArray:
+    """Return weights balanced by the true share."""
+    return balanced_by_share(Fraction(int((groups == 2).sum()), len(groups)))
+
+
+WEIGHTS: dict[str, Callable[[IntArray], IntArray] | None] = {
+    "plain": plain_weights,
+    "true share": true_weights,
+    "shipped": None,
+}
+
+
+def reached(tables: list[RealTable], weights: str) -> FloatArray:
+    """Return the share of the best correlation, a mean over draws for each table."""
+    found = []
+    for index, table in enumerate(tables):
+        values = correlations(table.X, table.y)
+        stump = Stump(table, WEIGHTS[weights])
+        seeds = [derived_seed(0, weights, index, draw) for draw in range(DRAWS)]
+        picks = [stump.draw(EPSILON, SeededRandomness(seed)) for seed in seeds]
+        found.append(values[np.array(picks)].mean() / np.sort(values)[-table.k :].mean())
+    return np.array(found)
+
+
+def ratio(ours: FloatArray, other: FloatArray) -> str:
+    """Return the ratio of two means, and its standard error over tables."""
+    value = ours.mean() / other.mean()
+    error = (ours - value * other).std(ddof=1) / len(ours) ** 0.5 / other.mean()
+    return f"{value:.2f} ± {error:.2f}"
+
+
+def main() -> None:
+    """Print a Markdown table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", type=int, default=60)
+    count = parser.parse_args().tables
+    kinds: dict[str, Callable[[float, int], RealTable]] = {
+        **{
+            f"planted, {n} rows": lambda s, seed, n=n: planted(n, s, seed)
+            for n in (500, 1000, 2000)
+        },
+        "breast_cancer": thinned,
+    }
+    print(f"epsilon {EPSILON:g}, {count} tables a line, {DRAWS} draws each\n")
+    print("| table | positives | plain | true share | shipped | of true share | of plain |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for name, make in kinds.items():
+        for share in SHARES:
+            tables = [make(share, seed) for seed in range(count)]
+            found = {weights: reached(tables, weights) for weights in WEIGHTS}
+            means = " | ".join(f"{values.mean():.2f}" for values in found.values())
+            rows = int(tables[0].y.sum())
+            print(
+                f"| {name} | {share:.0%} ({rows} rows) | {means} | "
+                f"{ratio(found['shipped'], found['true share'])} | "
+                f"{ratio(found['shipped'], found['plain'])} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
