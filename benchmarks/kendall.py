@@ -22,6 +22,7 @@ from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.kendall import KendallScore
+from dpsel.system.workers import Threads
 
 REPETITIONS = 5
 # Rows, features, values of the target (None: no ties), the most seconds, features for scipy.
@@ -52,7 +53,7 @@ def kendall_scores(X: FloatArray, y: FloatArray) -> Scores:
     """Return the scores of a table that is one block."""
     bounds = Bounds.of([UNIT_INTERVAL] * X.shape[1], UNIT_INTERVAL)
     score = KendallScore(bounds, Neighbors.ADD_REMOVE, Unit())
-    score.use_threads(len(os.sched_getaffinity(0)))
+    score.work_with(Threads(len(os.sched_getaffinity(0))))
     score.add(score.part(Batch(0, X, y)))
     return score.scores()
 

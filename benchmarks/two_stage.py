@@ -21,8 +21,9 @@ from sklearn.linear_model import Lasso
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.randomness import make_randomness
-from dpsel.core.votes import block_votes, random_partition
-from dpsel.selection.lasso import PENALTY, lasso_coefficients
+from dpsel.core.votes import Voting, block_votes, random_partition
+from dpsel.selection.lasso import PENALTY, block_fit, lasso_coefficients
+from dpsel.system.workers import Threads
 
 K = 5
 
@@ -82,7 +83,8 @@ def main() -> None:
         cut = random_partition(len(y), blocks, make_randomness(0))
 
         def ours(X=X, y=y, cut=cut, blocks=blocks) -> IntArray:
-            return block_votes(X, y, cut, blocks, K, threads=cores)
+            with block_fit() as fit:
+                return block_votes(X, y, cut, K, Voting(blocks, fit, Threads(cores)))
 
         def loop(X=X, y=y, cut=cut, blocks=blocks) -> IntArray:
             return plain_loop(X, y, cut, blocks)

@@ -8,7 +8,7 @@ Prints a line of JSON: for each of a few tasks, whether its process has scikit-l
 import json
 import sys
 
-from dpsel.evaluation.journal import Journal
+from dpsel.selection.lasso import SOLVER
 from dpsel.system.workers import run_tasks
 
 _TASKS = {str(number): number for number in range(4)}
@@ -21,10 +21,9 @@ def has_sklearn(state: None, task: int) -> bool:
 
 def main() -> None:
     """Ask the processes of a pool."""
-    journal = Journal(None, {}, resume=False, force=False)
-    lassos = sys.argv[1:] == ["lassos"]
-    run_tasks(has_sklearn, None, _TASKS, journal, workers=2, tick=lambda: None, lassos=lassos)
-    sys.stdout.write(json.dumps([journal.found[key] for key in _TASKS]))
+    preload = SOLVER if sys.argv[1:] == ["lassos"] else ()
+    found = dict(run_tasks(has_sklearn, None, _TASKS, workers=2, preload=preload))
+    sys.stdout.write(json.dumps([found[key] for key in _TASKS]))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -18,7 +19,6 @@ from dpsel.core.arrays import WordArray
 from dpsel.core.mechanisms.registry import MECHANISMS, find_mechanism
 from dpsel.core.randomness import SeededRandomness, derived_seed
 from dpsel.core.scores.base import Scores
-from dpsel.evaluation.journal import Journal
 from dpsel.reporter import Reporter
 from dpsel.system.workers import run_tasks, ticks
 
@@ -41,14 +41,17 @@ def counted(
         for key, pieces in sizes.items()
         for place, piece in enumerate(pieces)
     }
-    journal = Journal(None, {}, resume=False, force=False)
     tick = ticks(len(tasks), reporter.progress)
     pieces = {name: piece for name, (_, piece) in tasks.items()}
-    run_tasks(work, target, pieces, journal, workers=threads, tick=tick)
+    counts: dict[str, Counter[Outcome]] = {}
+    with closing(run_tasks(work, target, pieces, workers=threads)) as results:
+        for name, count in results:
+            counts[name] = count
+            tick()
     counters: dict[int, dict[Place, Counter[Outcome]]] = {}
     for name, ((pair, which, part), _) in tasks.items():
         places = counters.setdefault(pair, {})
-        places.setdefault((which, part), Counter()).update(journal.found[name])
+        places.setdefault((which, part), Counter()).update(counts[name])
     return [Tally.of(counters[pair]) for pair in sorted(counters)]
 
 

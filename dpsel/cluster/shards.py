@@ -16,6 +16,7 @@ from dpsel.core.persons import KeptRows, PersonLimit, RowMask
 from dpsel.core.scores.base import TotalingScore, WorksAtTheEnd
 from dpsel.core.scores.registry import find_score
 from dpsel.errors import InputError, UsageError
+from dpsel.system.workers import Threads
 from dpsel.tables.cell_counts import CellCounts
 from dpsel.tables.columns import Column, Layout, same_layout
 from dpsel.tables.formats import InputFormat
@@ -404,7 +405,7 @@ def score_share(work: ShardWork, share: Shard, threads: int = 1) -> Partial:
     """
     score = work.make_score(share.first_feature, share.last_feature)
     if isinstance(score, WorksAtTheEnd):
-        score.use_threads(threads)
+        score.work_with(Threads(threads))
     kept = None if share.mask is None else KeptRows(share.mask)
     rows = RowReader(work.coding, kept)
     layout = work.layout.some(share.first_feature, share.last_feature)

@@ -1,18 +1,13 @@
 """What a worker of a cluster runs. It imports neither mechanisms nor randomness."""
 
 import pickle
-import threading
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from dpsel import __version__
 from dpsel.errors import ClusterError, DpselError
-
-_entering = threading.Lock()
-# Entered once, for as long as the worker lives.
-_forever: list[Any] = []
+from dpsel.system.workers import stay_on_one_blas_thread
 
 
 class TaskError(DpselError):
@@ -31,10 +26,10 @@ def unpacked(packed: bytes) -> Any:
 
 
 def do_task(packed: bytes, *, version: str, state: Any, work: Callable[[Any, Any], Any]) -> Any:
-    """Return `work(state, task)`; LASSOs run side by side without a word."""
+    """Return `work(state, task)`."""
 
     def done() -> Any:
-        _quiet_solver()
+        stay_on_one_blas_thread()
         return work(state, pickle.loads(packed))
 
     return guarded(version, done)
@@ -68,15 +63,3 @@ def guarded(version: str, work: Callable[[], Any]) -> Any:
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{type(error).__name__}, {last.name} in line {last.lineno}, on a worker"
         raise TaskError(f"this is a bug in dpsel ({place}); nothing was released") from None
-
-
-def _quiet_solver() -> None:
-    """Prepare this process once, as `dpsel.system.workers` prepares its own."""
-    with _entering:
-        if _forever:
-            return
-        from dpsel.selection.lasso import quiet_solver
-
-        _forever.append(quiet_solver())
-        with suppress(DpselError):
-            _forever[-1].__enter__()

@@ -1,27 +1,54 @@
 """The two-stage method of Kifer et al.: blocks of rows vote for features, and votes are scores.
 
-Each block of rows fits a LASSO of its own and votes for its k largest coefficients. A row is in
-one block, so the votes have a small sensitivity, and any private top-k can choose among them.
+Each block of rows fits a regression of its own and votes for its k largest coefficients. A row is
+in one block, so the votes have a small sensitivity, and any private top-k can choose among them.
+The solver is the caller's, and so are the threads.
 
 References:
     [KST12] Kifer, Smith & Thakurta, COLT 2012.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.guarantee import Neighbors, Unit, check_at_least, check_k
+from dpsel.core.mapper import IN_TURN, Mapper
 from dpsel.core.matrix import KeptTable, Matrix, rows_of_lots
 from dpsel.core.randomness import Randomness, integers_below
 from dpsel.core.scores.base import Scores
 from dpsel.errors import UsageError
-from dpsel.selection.lasso import PENALTY, block_coefficients, largest, quiet_solver
 
 _LEAST_TILE = 1 << 14
+
+Fit = Callable[[Matrix, FloatArray, IntArray], FloatArray]
+"""(X, y, rows) -> one coefficient a feature, from those rows of the table alone."""
+Progress = Callable[[float], None]
+
+
+def _silent(share: float) -> None:
+    """Show no progress."""
+
+
+@dataclass(frozen=True)
+class Voting:
+    """How rows vote: in how many blocks, by which regression, and who does the work."""
+
+    blocks: int
+    """A public number; under add-remove not one made from the number of rows."""
+    fit: Fit
+    """Must find the same coefficients for the same rows again, and never fail on them."""
+    mapper: Mapper = IN_TURN
+    """Fits blocks side by side."""
+    progress: Progress = _silent
+    """Called after every block with the share of blocks that are done."""
+
+    def __post_init__(self) -> None:
+        """Refuse a number of blocks that cannot be."""
+        check_at_least(1, self.blocks, "blocks")
 
 
 def dealt(
@@ -84,13 +111,6 @@ def _dealt_tables(
     return tables
 
 
-Progress = Callable[[float], None]
-
-
-def _silent(share: float) -> None:
-    """Show no progress."""
-
-
 def random_partition(rows: int, blocks: int, rng: Randomness) -> IntArray:
     """Return a block for every row: a uniformly random partition into blocks of equal size.
 
@@ -138,111 +158,73 @@ def contiguous_blocks(rows: int, blocks: int) -> IntArray:
 
 
 def block_votes(
-    X: Matrix,
-    y: FloatArray,
-    block_of_row: IntArray,
-    blocks: int,
-    k: int,
-    *,
-    penalty: float = PENALTY,
-    threads: int = 1,
-    progress: Progress = _silent,
+    X: Matrix, y: FloatArray, block_of_row: IntArray, k: int, voting: Voting
 ) -> IntArray:
     """Return how many blocks vote for each feature.
 
-    A block votes for the k largest |coefficients| of its LASSO (see `lasso_coefficients`), or for
-    fewer if fewer are not 0; the smaller index wins a tie. A block without rows has no vote.
+    A block votes for the k largest |coefficients| of its regression, or for fewer if fewer are not
+    0; the smaller index wins a tie. A block without rows has no vote.
 
     Privacy:
-        Domain: multiples of 2^-16 within [-1, 1]; whatever they are, no block fails and no warning
-            shows.
+        Domain: whatever `voting.fit` takes; see `dpsel.selection.lasso.block_coefficients`.
         Neighbors: tables in which the rows of all blocks but one agree, order included.
-        Sensitivity: 1 in each feature, as a block's vote depends on that block's rows alone: not
-            even on whether all rows fit in memory (see `block_coefficients`).
+        Sensitivity: 1 in each feature, as a block's vote depends on that block's rows alone.
         Guarantee: none; the result is private input for a mechanism.
-        Assumes: a solver that finds the same coefficients for the same rows again.
+        Assumes: a fit that looks at the rows it is told to, and at nothing else: not even at
+            whether all rows fit in memory. It finds the same coefficients for the same rows again.
         Tested by: tests/privacy/test_twostage_sensitivity.py
 
     Args:
         X: One row a row of the table, one column a feature.
         y: The target.
-        block_of_row: The block of every row, 0 to `blocks` - 1.
-        blocks: How many blocks there are; a public number.
+        block_of_row: The block of every row, 0 to `voting.blocks` - 1.
         k: How many features a block votes for.
-        penalty: The weight of the L1 norm.
-        threads: How many blocks are fitted at a time.
-        progress: Called after every block with the share of blocks that are done.
+        voting: How the blocks vote.
     """
     check_k(k, X.shape[1])
-    check_at_least(1, blocks, "blocks")
-    check_at_least(1, threads, "threads")
-    with quiet_solver(penalty):
-        (votes,) = votes_for_each_k(
-            X, y, block_of_row, blocks, [k], penalty=penalty, threads=threads, progress=progress
-        )
+    (votes,) = votes_for_each_k(X, y, block_of_row, [k], voting)
     return votes
 
 
 def votes_for_each_k(
-    X: Matrix,
-    y: FloatArray,
-    block_of_row: IntArray,
-    blocks: int,
-    ks: Sequence[int],
-    *,
-    penalty: float = PENALTY,
-    threads: int = 1,
-    progress: Progress = _silent,
+    X: Matrix, y: FloatArray, block_of_row: IntArray, ks: Sequence[int], voting: Voting
 ) -> list[IntArray]:
-    """Return the votes of `block_votes` for several k, fitting every block once.
-
-    For use within `quiet_solver`, which belongs to the whole process.
-    """
+    """Return the votes of `block_votes` for several k, fitting every block once."""
     votes = [np.zeros(X.shape[1], dtype=np.int64) for _ in ks]
     done = 0
 
     def voted(some: Matrix, target: FloatArray, rows: IntArray) -> list[IntArray]:
-        coefficients = block_coefficients(some, target, rows, penalty)
+        coefficients = voting.fit(some, target, rows)
         return [largest(coefficients, k) for k in ks]
 
-    for some, target, lots in dealt(X, y, block_of_row, blocks):
-        for vote in _in_threads(partial(voted, some, target), lots, threads):
+    for some, target, lots in dealt(X, y, block_of_row, voting.blocks):
+        for vote in voting.mapper.map(partial(voted, some, target), lots, voting.blocks):
             for total, chosen in zip(votes, vote, strict=True):
                 total[chosen] += 1
             done += 1
-            progress(done / blocks)
+            voting.progress(done / voting.blocks)
     return votes
 
 
-def _in_threads(
-    work: Callable[[IntArray], list[IntArray]], lots: Sequence[IntArray], threads: int
-) -> Iterator[list[IntArray]]:
-    """Yield what comes of each lot, in any order."""
-    if threads == 1:
-        yield from map(work, lots)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for vote in as_completed([pool.submit(work, rows) for rows in lots]):
-                yield vote.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+def largest(coefficients: FloatArray, k: int) -> IntArray:
+    """Return the ascending indices of the k largest |coefficients| that are not 0, or of all."""
+    used = np.flatnonzero(coefficients)
+    if used.size <= k:
+        return used
+    # Stable: among equals the smaller index comes first.
+    return np.sort(used[np.argsort(-np.abs(coefficients[used]), kind="stable")[:k]])
 
 
 def two_stage_scores(
     X: Matrix,
     y: FloatArray,
     k: int,
+    voting: Voting,
     *,
-    blocks: int,
     neighbors: Neighbors,
     unit: Unit,
     rng: Randomness,
     contiguous: bool = False,
-    penalty: float = PENALTY,
-    threads: int = 1,
-    progress: Progress = _silent,
 ) -> Scores:
     """Return the votes of random blocks as scores: the first stage of [KST12].
 
@@ -259,16 +241,15 @@ def two_stage_scores(
     a draw, and so on; rows without a partner have their own.
 
     Privacy:
-        Domain: multiples of 2^-16 within [-1, 1], bounded row by row.
+        Domain: whatever `voting.fit` takes, bounded row by row.
         Neighbors: `neighbors`, for one row or for a person of at most `unit.rows` rows.
         Sensitivity: L-infinity, at most `unit.rows`, for any fixed draw of the blocks.
         Guarantee: none; the result is private input for one mechanism. The blocks are not
             released: draw new ones for every selection.
-        Assumes: an rng the adversary cannot predict; a solver as in `block_votes`.
+        Assumes: an rng the adversary cannot predict; a fit as in `block_votes`.
         Tested by: tests/privacy/test_twostage_sensitivity.py
 
     Args: those of `block_votes`, and
-        blocks: A public number; under add-remove not one made from the number of rows.
         neighbors: Which tables are neighbors.
         unit: Whom the guarantee protects.
         rng: Draws the blocks.
@@ -279,11 +260,9 @@ def two_stage_scores(
     if contiguous and not fixed_rows:
         raise UsageError("contiguous blocks need replace-one neighbors and rows as the unit")
     if contiguous:
-        block_of_row = contiguous_blocks(len(y), blocks)
+        block_of_row = contiguous_blocks(len(y), voting.blocks)
     else:
         draw = random_partition if fixed_rows else independent_blocks
-        block_of_row = draw(len(y), blocks, rng)
-    votes = block_votes(
-        X, y, block_of_row, blocks, k, penalty=penalty, threads=threads, progress=progress
-    )
+        block_of_row = draw(len(y), voting.blocks, rng)
+    votes = block_votes(X, y, block_of_row, k, voting)
     return Scores(votes, float(unit.rows))

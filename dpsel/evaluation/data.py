@@ -11,12 +11,13 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.bounds import ONE, Bounds, bounded_integers, is_unit
 from dpsel.core.matrix import changed, column_groups, target_products
+from dpsel.core.votes import largest
 from dpsel.errors import InputError, UsageError
 from dpsel.preprocessing.options import Center, Scale
 from dpsel.preprocessing.scaling import Scaling, data_scaling
 from dpsel.preprocessing.statistics import exact_statistics, joined_statistics
 from dpsel.reporter import Reporter
-from dpsel.selection.lasso import PENALTY, largest, lasso_coefficients
+from dpsel.selection.lasso import PENALTY, lasso_coefficients
 from dpsel.tables.bounds_file import PublicBounds
 from dpsel.tables.cell_counts import cell_notes
 from dpsel.tables.columns import Wanted, choose_columns, visible_columns

@@ -3,15 +3,19 @@
 import fcntl
 import json
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dpsel.errors import OutputError, UsageError
 from dpsel.system.process import reason
+from dpsel.system.workers import Workers, run_tasks
 
 _KIND = "dpsel.evaluation.sweep/1"
+
+State = TypeVar("State")
+Task = TypeVar("Task")
 
 
 class Journal:
@@ -89,6 +93,29 @@ class Journal:
             return
         os.ftruncate(self._descriptor, 0)
         _write_line(self._descriptor, about)
+
+
+def run_missing(
+    work: Callable[[State, Task], Any],
+    state: State,
+    tasks: Mapping[str, Task],
+    journal: Journal,
+    *,
+    workers: Workers,
+    tick: Callable[[], None],
+    preload: Sequence[str] = (),
+) -> None:
+    """Put `work(state, task)` into the journal under each key that it does not have yet.
+
+    See `run_tasks` for what `work` may be, and `preload`.
+    """
+    new = {key: task for key, task in tasks.items() if key not in journal.found}
+    for _ in range(len(tasks) - len(new)):
+        tick()
+    with closing(run_tasks(work, state, new, workers=workers, preload=preload)) as results:
+        for key, result in results:
+            journal.append(key, result)
+            tick()
 
 
 def _write_line(descriptor: int, value: Any) -> None:

@@ -22,6 +22,7 @@ from dpsel.evaluation.metrics import Picks, lipschitz_bound
 from dpsel.preprocessing.options import Scale
 from dpsel.selection.baseline import Baseline
 from dpsel.selection.lasso import exact_top_k
+from dpsel.system.workers import Threads
 
 _MOST_REMEMBERED = 1 << 28
 
@@ -169,7 +170,7 @@ def table_scores(
     unbounded = Bounds.of([UNIT_INTERVAL] * rows.X.shape[1], UNIT_INTERVAL)
     found = find_score(score).make(bounds or unbounded, neighbors, unit)
     if isinstance(found, WorksAtTheEnd):
-        found.use_threads(threads)
+        found.work_with(Threads(threads))
     if isinstance(rows.X, KeptTable) and isinstance(found, KeepsRows):
         found.take(rows.X, rows.y)
         return found.scores()

@@ -13,10 +13,10 @@ from dpsel.core.guarantee import Unit, check_k
 from dpsel.core.matrix import KeptTable, row_chunks, target_products
 from dpsel.core.randomness import derived_seed, make_randomness
 from dpsel.core.scores.registry import find_score
-from dpsel.core.votes import independent_blocks, random_partition, votes_for_each_k
+from dpsel.core.votes import Voting, independent_blocks, random_partition, votes_for_each_k
 from dpsel.evaluation import STAMP
 from dpsel.evaluation.data import DataSet, EvaluationData, FoundTruth
-from dpsel.evaluation.journal import Journal
+from dpsel.evaluation.journal import Journal, run_missing
 from dpsel.evaluation.methods import (
     Draws,
     EvaluatedMethod,
@@ -31,8 +31,8 @@ from dpsel.evaluation.request import Sweep
 from dpsel.preprocessing.options import Scale
 from dpsel.reporter import Reporter
 from dpsel.selection.baseline import Baseline
-from dpsel.selection.lasso import lasso_coefficients, quiet_solver
-from dpsel.system.workers import Workers, plan_threads, run_tasks, ticks
+from dpsel.selection.lasso import SOLVER, block_fit, lasso_coefficients, quiet_solver
+from dpsel.system.workers import Threads, Workers, plan_threads, ticks
 
 
 @dataclass(frozen=True)
@@ -70,15 +70,9 @@ def fit_votes(work: VoteWork, task: tuple[Scale, int]) -> list[list[list[int]]]:
     rng = make_randomness(derived_seed(work.seed, work.name, "blocks", str(scale), trial))
     deal = random_partition if work.equal_blocks else independent_blocks
     block_of_row = deal(len(rows.y), work.blocks, rng)
-    votes = votes_for_each_k(
-        rows.X,
-        rows.y,
-        block_of_row,
-        work.blocks,
-        work.ks,
-        penalty=work.penalty,
-        threads=work.threads,
-    )
+    with block_fit(work.penalty) as fit:
+        voting = Voting(work.blocks, fit, Threads(work.threads))
+        votes = votes_for_each_k(rows.X, rows.y, block_of_row, work.ks, voting)
     return [_sparse(one) for one in votes]
 
 
@@ -214,14 +208,14 @@ class _SetSweep:
     ) -> None:
         """Do what the journal does not have yet; `here` in this process."""
         workers = 1 if here else self._workers
-        run_tasks(
+        run_missing(
             work,
             state,
             tasks,
             self._journal,
             workers=workers,
             tick=self._tick,
-            lassos=work is fit_votes,
+            preload=SOLVER if work is fit_votes else (),
         )
 
     def _threads_here(self) -> int:

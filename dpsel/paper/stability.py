@@ -8,13 +8,13 @@ from scipy import stats
 
 from dpsel.core.arrays import IntArray
 from dpsel.core.randomness import derived_seed, seeded_generator
-from dpsel.core.votes import contiguous_blocks, votes_for_each_k
-from dpsel.evaluation.journal import Journal
+from dpsel.core.votes import Voting, contiguous_blocks, votes_for_each_k
+from dpsel.evaluation.journal import Journal, run_missing
 from dpsel.evaluation.metrics import correlations
 from dpsel.paper.synthetic import stability_design
 from dpsel.reporter import Reporter
-from dpsel.selection.lasso import exact_top_k, quiet_solver
-from dpsel.system.workers import Workers, run_tasks, ticks
+from dpsel.selection.lasso import SOLVER, block_fit, exact_top_k, quiet_solver
+from dpsel.system.workers import Workers, ticks
 
 K = 5
 FEATURES = 100
@@ -27,7 +27,7 @@ EXPERIMENTS = {"W1": False, "W1/W2": True}
 
 
 def stability_part(seed: int, task: tuple[str, int, int]) -> dict[str, Any]:
-    """Run some repetitions of an experiment; for use within `quiet_solver`.
+    """Run some repetitions of an experiment.
 
     `two-stage` is the paper's: the five features that most of the ten blocks have in the support
     of their LASSO. In the other, as in `dpsel baseline`, a block votes for its five largest
@@ -36,11 +36,12 @@ def stability_part(seed: int, task: tuple[str, int, int]) -> dict[str, Any]:
     experiment, first, last = task
     counts = {method: np.zeros(FEATURES, dtype=np.int64) for method in METHODS}
     hits: dict[str, list[int]] = {method: [] for method in METHODS}
-    for repetition in range(first, last):
-        own = derived_seed(seed, "stability", experiment, repetition)
-        for method, chosen in _selections(own, outliers=EXPERIMENTS[experiment]).items():
-            counts[method][chosen] += 1
-            hits[method].append(int(np.count_nonzero(chosen < K)))
+    with quiet_solver():
+        for repetition in range(first, last):
+            own = derived_seed(seed, "stability", experiment, repetition)
+            for method, chosen in _selections(own, outliers=EXPERIMENTS[experiment]).items():
+                counts[method][chosen] += 1
+                hits[method].append(int(np.count_nonzero(chosen < K)))
     return {"counts": {m: c.tolist() for m, c in counts.items()}, "hits": hits}
 
 
@@ -48,7 +49,9 @@ def _selections(seed: int, *, outliers: bool) -> dict[str, IntArray]:
     """Return what each method selects from one table."""
     rows = stability_design(seed, outliers=outliers).rows
     blocks = contiguous_blocks(len(rows.y), BLOCKS)
-    supports, top_votes = votes_for_each_k(rows.X, rows.y, blocks, BLOCKS, (FEATURES, K))
+    with block_fit() as fit:
+        voting = Voting(BLOCKS, fit)
+        supports, top_votes = votes_for_each_k(rows.X, rows.y, blocks, (FEATURES, K), voting)
     ties = 0.5 * seeded_generator(derived_seed(seed, "ties")).random(FEATURES)
     return {
         SUPPORTS: exact_top_k(supports + ties, K),
@@ -83,7 +86,9 @@ def run_stability(
     }
     tick = ticks(len(tasks), reporter.progress)
     with quiet_solver():
-        run_tasks(stability_part, seed, tasks, journal, workers=workers, tick=tick, lassos=True)
+        run_missing(
+            stability_part, seed, tasks, journal, workers=workers, tick=tick, preload=SOLVER
+        )
     rows = []
     for experiment in EXPERIMENTS:
         parts = [journal.found[f"{experiment} {first}"] for first in starts]

@@ -11,13 +11,13 @@ from dpsel.core.arrays import FloatArray
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.core.randomness import derived_seed, seeded_generator
 from dpsel.evaluation.data import DataSet, EvaluationData, FoundTruth
-from dpsel.evaluation.journal import Journal
+from dpsel.evaluation.journal import Journal, run_missing
 from dpsel.evaluation.metrics import mean_interval
 from dpsel.evaluation.request import Sweep
 from dpsel.evaluation.sweep import run_sweep
 from dpsel.reporter import Reporter
-from dpsel.selection.lasso import quiet_solver
-from dpsel.system.workers import Workers, run_tasks, ticks
+from dpsel.selection.lasso import SOLVER, quiet_solver
+from dpsel.system.workers import Workers, ticks
 
 SIGNALS = 8
 
@@ -111,7 +111,9 @@ def run_synthetic(
     tasks = {f"trial {trial}": trial for trial in range(plan.trials)}
     tick = ticks(len(tasks), reporter.progress)
     with quiet_solver():
-        run_tasks(synthetic_trial, plan, tasks, journal, workers=workers, tick=tick, lassos=True)
+        run_missing(
+            synthetic_trial, plan, tasks, journal, workers=workers, tick=tick, preload=SOLVER
+        )
     trials = [journal.found[key] for key in tasks]
     return [pooled([rows[i] for rows in trials]) for i in range(len(trials[0]))]
 

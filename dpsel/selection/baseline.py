@@ -20,10 +20,22 @@ from dpsel.core.release import DrawnBy, Selection, release_rounds, release_votes
 from dpsel.core.rounds import MOST_ROUNDS, kendall_rounds
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.kendall import KendallScore
-from dpsel.core.votes import block_votes, contiguous_blocks, random_partition, two_stage_scores
+from dpsel.core.votes import (
+    Voting,
+    block_votes,
+    contiguous_blocks,
+    random_partition,
+    two_stage_scores,
+)
 from dpsel.errors import UsageError
 from dpsel.reporter import Reporter
-from dpsel.selection.lasso import exact_top_k, lasso_coefficients, quiet_solver, tied_share
+from dpsel.selection.lasso import (
+    block_fit,
+    exact_top_k,
+    lasso_coefficients,
+    quiet_solver,
+    tied_share,
+)
 from dpsel.selection.options import (
     Baseline,
     BaselinePrivacy,
@@ -36,6 +48,7 @@ from dpsel.selection.options import (
 )
 from dpsel.selection.request import Request, make_request, public_parameters
 from dpsel.selection.run import bounds_of, covered, layout_of, refuse_partial_scope
+from dpsel.system.workers import Threads
 from dpsel.tables.cell_counts import cell_notes
 from dpsel.tables.formats import Reading
 from dpsel.tables.opening import open_table, unchanged
@@ -205,28 +218,33 @@ class BaselineJob:
 
     def _votes(self, rows: AllRows, rng: Randomness) -> Scores:
         """Return the votes of random blocks of rows."""
-        return two_stage_scores(
-            rows.X,
-            rows.y,
-            self._common.k,
-            blocks=self._block_count(len(rows.y)),
-            neighbors=rows.guarantee.neighbors,
-            unit=rows.guarantee.unit,
-            rng=rng,
-            contiguous=self._request.blocks.contiguous,
-            penalty=self._request.blocks.penalty,
-            threads=self._common.threads,
-            progress=self._reporter.progress,
-        )
+        with self._voting(rows) as voting:
+            return two_stage_scores(
+                rows.X,
+                rows.y,
+                self._common.k,
+                voting,
+                neighbors=rows.guarantee.neighbors,
+                unit=rows.guarantee.unit,
+                rng=rng,
+                contiguous=self._request.blocks.contiguous,
+            )
+
+    @contextmanager
+    def _voting(self, rows: AllRows) -> Iterator[Voting]:
+        """Enter the solver, with how blocks vote by it."""
+        threads, progress = Threads(self._common.threads), self._reporter.progress
+        with block_fit(self._request.blocks.penalty) as fit:
+            yield Voting(self._block_count(len(rows.y)), fit, threads, progress)
 
     def _rounds(self, rows: AllRows, rng: Randomness) -> IntArray:
         """Choose in k rounds, by Kendall's correlation with the target and the features so far."""
-        guarantee, threads = rows.guarantee, self._common.threads
+        guarantee, threads = rows.guarantee, Threads(self._common.threads)
 
         def kendall(x: FloatArray, others: Matrix) -> IntArray:
             bounds = Bounds.of([UNIT_INTERVAL] * others.shape[1], UNIT_INTERVAL)
             score = KendallScore(bounds, guarantee.neighbors, guarantee.unit)
-            score.use_threads(threads)
+            score.work_with(threads)
             if isinstance(others, KeptTable):
                 score.take(others, x)
             else:
@@ -259,27 +277,17 @@ class BaselineJob:
 
     def _values(self, rows: AllRows, rng: Randomness) -> FloatArray:
         """Return what a method without privacy ranks features by."""
-        penalty = self._request.blocks.penalty
         if self._request.method is Baseline.SIS:
             return np.abs(target_products(rows.X, rows.y))
         if self._request.method is Baseline.LASSO:
-            return np.abs(lasso_coefficients(rows.X, rows.y, penalty))
-        blocks = self._block_count(len(rows.y))
-        block_of_row = (
-            contiguous_blocks(len(rows.y), blocks)
-            if self._request.blocks.contiguous
-            else random_partition(len(rows.y), blocks, rng)
-        )
-        votes = block_votes(
-            rows.X,
-            rows.y,
-            block_of_row,
-            blocks,
-            self._common.k,
-            penalty=penalty,
-            threads=self._common.threads,
-            progress=self._reporter.progress,
-        )
+            return np.abs(lasso_coefficients(rows.X, rows.y, self._request.blocks.penalty))
+        with self._voting(rows) as voting:
+            block_of_row = (
+                contiguous_blocks(len(rows.y), voting.blocks)
+                if self._request.blocks.contiguous
+                else random_partition(len(rows.y), voting.blocks, rng)
+            )
+            votes = block_votes(rows.X, rows.y, block_of_row, self._common.k, voting)
         return votes.astype(np.float64)
 
     def _block_count(self, rows: int) -> int:

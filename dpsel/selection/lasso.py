@@ -1,15 +1,18 @@
 """Selection without privacy: LASSO regressions, and the exact top k."""
 
 import math
+import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray, NumberArray
 from dpsel.core.guarantee import check_k
 from dpsel.core.matrix import KeptTable, Matrix, row_chunks
+from dpsel.core.votes import Fit
 from dpsel.errors import UsageError
 
 
@@ -51,22 +54,55 @@ def check_penalty(penalty: float) -> None:
         raise UsageError(f"penalty must be a positive, finite number, got {penalty:g}")
 
 
+SOLVER = ("sklearn.linear_model",)
+"""The modules that processes need which fit LASSOs."""
+
+
 @contextmanager
 def quiet_solver(penalty: float = PENALTY) -> Iterator[None]:
     """Check that LASSOs can be fitted, and let them run side by side without a word.
 
-    Filters of warnings and BLAS's own threads, which only wait for each other in blocks so small,
-    belong to the whole process: set here once, not in the threads.
+    Whoever fits enters this, in any thread and as often as it comes: see `_Quiet`.
     """
     check_penalty(penalty)
     try:
         from sklearn.linear_model import Lasso  # noqa: F401
-        from threadpoolctl import threadpool_limits
     except ImportError:
         raise UsageError("the method needs scikit-learn: pip install 'dpsel[baseline]'") from None
-    with warnings.catch_warnings(), threadpool_limits(1):
-        warnings.simplefilter("ignore")
+    with _quiet:
         yield
+
+
+class _Quiet:
+    """Filters of warnings, and BLAS's own threads, which only wait for each other in small blocks.
+
+    Both belong to the whole process: the first thread that comes sets them, the last sets them
+    back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._set = ExitStack()
+
+    def __enter__(self) -> None:
+        from threadpoolctl import threadpool_limits
+
+        with self._lock:
+            if self._inside == 0:
+                self._set.enter_context(warnings.catch_warnings())
+                self._set.enter_context(threadpool_limits(1))
+                warnings.simplefilter("ignore")
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._set.close()
+
+
+_quiet = _Quiet()
 
 
 def lasso_coefficients(X: Matrix, y: FloatArray, penalty: float = PENALTY) -> FloatArray:
@@ -80,6 +116,13 @@ def lasso_coefficients(X: Matrix, y: FloatArray, penalty: float = PENALTY) -> Fl
         return _fitted_on_disk(X, y, penalty)
 
 
+@contextmanager
+def block_fit(penalty: float = PENALTY) -> Iterator[Fit]:
+    """Enter `quiet_solver`, with the fit by which blocks vote."""
+    with quiet_solver(penalty):
+        yield partial(block_coefficients, penalty=penalty)
+
+
 def block_coefficients(
     X: Matrix, y: FloatArray, rows: IntArray, penalty: float = PENALTY
 ) -> FloatArray:
@@ -90,7 +133,8 @@ def block_coefficients(
     same bits, as sums of cells on the grid are exact in any order and any cut.
 
     Privacy:
-        Domain: multiples of 2^-16 within [-1, 1].
+        Domain: multiples of 2^-16 within [-1, 1]; whatever they are, no block fails and no warning
+            shows.
         Guarantee: none; the result is private input for the votes, and depends on no other row.
         Tested by: tests/privacy/test_twostage_sensitivity.py
     """
@@ -100,14 +144,6 @@ def block_coefficients(
     # A copy in the solver's order of cells: it may be centred in place.
     block = np.asfortranarray(X[rows])
     return (_fitted_to_products if many else _fitted)(block, y[rows], penalty)
-
-
-def largest(coefficients: FloatArray, k: int) -> IntArray:
-    """Return the indices of the k largest |coefficients| that are not 0, or of all of them."""
-    used = np.flatnonzero(coefficients)
-    if used.size <= k:
-        return used
-    return used[exact_top_k(np.abs(coefficients[used]), k)]
 
 
 def _fitted(X: FloatArray, y: FloatArray, penalty: float) -> FloatArray:

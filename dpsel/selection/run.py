@@ -18,7 +18,7 @@ from dpsel.errors import UsageError
 from dpsel.reporter import Reporter
 from dpsel.selection.record import selection_text
 from dpsel.selection.request import Request
-from dpsel.system.workers import one_blas_thread
+from dpsel.system.workers import Threads, one_blas_thread
 from dpsel.tables.cell_counts import CellCounts, cell_notes
 from dpsel.tables.columns import Layout, choose_columns, visible_columns
 from dpsel.tables.opening import file_bytes, open_table, provenance_of_all, unchanged
@@ -154,7 +154,7 @@ class SelectJob:
         """Add all rows to a score, on all cores."""
         request, features = self._request, len(self._layout.names)
         if isinstance(score, WorksAtTheEnd):
-            score.use_threads(request.threads)
+            score.work_with(Threads(request.threads))
         if isinstance(score, KeepsRows):
             score.keep_in(ScratchKeeper(_COPIES_OF_ROWS))
         clipping = self._bounds if find_score(request.score).needs_bounds else None

@@ -1,21 +1,18 @@
-"""Work on all cores, in processes of their own, since most of it is Python; or on a cluster."""
+"""Work on all cores: in threads, or in processes where most of it is Python; or on a cluster."""
 
 import itertools
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from dpsel.cluster.dask import Crew
 from dpsel.core.guarantee import check_at_least
 from dpsel.errors import DpselError
-from dpsel.evaluation.journal import Journal
-from dpsel.selection.lasso import quiet_solver
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
@@ -35,6 +32,18 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     return limits
 
 
+_entering = threading.Lock()
+_forever: list[AbstractContextManager[Any]] = []
+
+
+def stay_on_one_blas_thread() -> None:
+    """Enter `one_blas_thread` for as long as this process, a worker, lives."""
+    with _entering:
+        if not _forever:
+            _forever.append(one_blas_thread())
+            _forever[-1].__enter__()
+
+
 def plan_threads(threads: int | None) -> int:
     """Return how many threads to use: as many as there are cores for this process."""
     if threads is not None:
@@ -44,8 +53,42 @@ def plan_threads(threads: int | None) -> int:
     return os.cpu_count() or 1
 
 
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+
+
+class Threads:
+    """Threads of this process, as `core.mapper.Mapper` asks for them."""
+
+    def __init__(self, threads: int) -> None:
+        """Work on so many pieces at a time."""
+        self.at_once = check_at_least(1, threads, "threads")
+
+    def map(
+        self, work: Callable[[Piece], Result], pieces: Iterable[Piece], most: int
+    ) -> Iterator[Result]:
+        """Yield `work(piece)` in the order of the pieces; whoever stops early cancels the rest."""
+        threads = min(self.at_once, most)
+        if threads == 1:
+            yield from map(work, pieces)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            yield from pool.map(work, pieces)
+
+
 State = TypeVar("State")
 Task = TypeVar("Task")
+
+
+class Crew(Protocol):
+    """Workers of a cluster, as far as tasks go."""
+
+    def run(
+        self, work: Callable[[State, Task], Any], state: State, tasks: Mapping[str, Task]
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield the key of each task with `work(state, task)`, as they come."""
+        ...
+
 
 Workers = int | Crew
 """Who does the work: so many processes of this machine, or a cluster."""
@@ -70,42 +113,44 @@ def run_tasks(
     work: Callable[[State, Task], Any],
     state: State,
     tasks: Mapping[str, Task],
-    journal: Journal,
     *,
     workers: Workers,
-    tick: Callable[[], None],
-    lassos: bool = False,
-) -> None:
-    """Put `work(state, task)` into the journal under each key that it does not have yet.
+    preload: Sequence[str] = (),
+) -> Generator[tuple[str, Any], None, None]:
+    """Yield the key of each task with `work(state, task)`, as they come.
 
     `work` is a function of a module, and `state` and the tasks can be pickled. Nothing may depend
-    on the order in which tasks are done, or on where. Where `lassos` are fitted, the processes have
-    what they need for that; to load it takes a second, and memory in each of them.
+    on the order in which tasks are done, or on where. New processes have the modules `preload`,
+    and that of `work`, from their start: to load them again takes time, and memory in each.
     """
-    new = {key: task for key, task in tasks.items() if key not in journal.found}
-    for _ in range(len(tasks) - len(new)):
-        tick()
-    if isinstance(workers, Crew):
-        for key, result in workers.run(work, state, new) if new else ():
-            journal.append(key, result)
-            tick()
-        return
-    if workers == 1 or len(new) < 2:
-        for key, task in new.items():
-            journal.append(key, work(state, task))
-            tick()
-        return
+    if not isinstance(workers, int):
+        if tasks:
+            yield from workers.run(work, state, tasks)
+    elif workers == 1 or len(tasks) < 2:
+        for key, task in tasks.items():
+            yield key, work(state, task)
+    else:
+        yield from _in_processes(work, state, tasks, workers, preload)
+
+
+def _in_processes(
+    work: Callable[[State, Task], Any],
+    state: State,
+    tasks: Mapping[str, Task],
+    processes: int,
+    preload: Sequence[str],
+) -> Iterator[tuple[str, Any]]:
+    """Yield the key and the result of each task from processes of their own."""
     with ProcessPoolExecutor(
-        min(workers, len(new)),
-        mp_context=_context(lassos),
+        min(processes, len(tasks)),
+        mp_context=_context([__name__, work.__module__, *preload]),
         initializer=_start,
-        initargs=(work, state, lassos),
+        initargs=(work, state),
     ) as pool:
         try:
-            pending = {pool.submit(_work_on, task): key for key, task in new.items()}
+            pending = {pool.submit(_work_on, task): key for key, task in tasks.items()}
             for future in as_completed(pending):
-                journal.append(pending[future], future.result())
-                tick()
+                yield pending[future], future.result()
         except BrokenProcessPool:
             raise WorkerError(
                 "a worker was killed, perhaps for want of memory; try fewer --threads"
@@ -115,17 +160,16 @@ def run_tasks(
             raise
 
 
-def _context(lassos: bool) -> Any:
+def _context(modules: Sequence[str]) -> Any:
     """Return how processes are started: from a clean one that has the imports, where there is."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    ours = ["dpsel.evaluation.sweep", "dpsel.system.workers"]
-    context.set_forkserver_preload([*ours, "sklearn.linear_model"] if lassos else ours)
+    context.set_forkserver_preload([name for name in modules if name != "__main__"])
     return context
 
 
-def _start(work: Callable[[Any, Any], Any], state: Any, lassos: bool) -> None:
+def _start(work: Callable[[Any, Any], Any], state: Any) -> None:
     """Prepare a worker: it leaves Ctrl-C to its parent, and never outlives it."""
     global _current
     _current = work, state
@@ -138,12 +182,7 @@ def _start(work: Callable[[Any, Any], Any], state: Any, lassos: bool) -> None:
             os._exit(1)
 
         threading.Thread(target=watch, daemon=True).start()
-    # Entered for as long as the worker lives.
-    _forever.append(quiet_solver() if lassos else one_blas_thread())
-    _forever[-1].__enter__()
-
-
-_forever: list[Any] = []
+    stay_on_one_blas_thread()
 
 
 def _work_on(task: Any) -> Any:

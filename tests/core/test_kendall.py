@@ -14,6 +14,7 @@ from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores import kendall
 from dpsel.core.scores.kendall import UNIT, KendallScore, inversions
+from dpsel.system.workers import Threads
 
 CELL = st.one_of(
     st.floats(allow_nan=True, allow_infinity=True, allow_subnormal=True),
@@ -28,7 +29,7 @@ def score_of(width: int, threads: int = 1) -> KendallScore:
     bounds = Bounds.of([UNIT_INTERVAL] * width, UNIT_INTERVAL)
     # Under replace-one the score is |S| / (n - 1) itself.
     score = KendallScore(bounds, Neighbors.REPLACE_ONE, Unit())
-    score.use_threads(threads)
+    score.work_with(Threads(threads))
     return score
 
 

@@ -21,13 +21,14 @@ from dpsel.core.matrix import (
     target_products,
 )
 from dpsel.core.scores.kendall import KendallScore
-from dpsel.core.votes import block_votes, dealt, votes_for_each_k
+from dpsel.core.votes import dealt
 from dpsel.evaluation.data import DataSet, EvaluationData
 from dpsel.evaluation.methods import table_scores
 from dpsel.evaluation.metrics import correlations
 from dpsel.preprocessing.options import Scale
-from dpsel.selection.lasso import lasso_coefficients, quiet_solver
+from dpsel.selection.lasso import lasso_coefficients
 from dpsel.tables.spill import ScratchKeeper
+from tests.voting import lasso_votes, lasso_votes_for_each_k
 
 # The least that is worked on at once is 2^17 cells: these are some groups of that.
 ROWS, COLUMNS = 9000, 50
@@ -189,7 +190,7 @@ def test_blocks_of_a_kept_table_have_the_same_rows_and_votes(blocks: int) -> Non
             seen += 1
     assert seen == blocks
     shares: list[float] = []
-    found = block_votes(
+    found = lasso_votes(
         kept(rows.X),
         rows.y,
         block_of_row,
@@ -199,7 +200,7 @@ def test_blocks_of_a_kept_table_have_the_same_rows_and_votes(blocks: int) -> Non
         threads=2,
         progress=shares.append,
     )
-    expected = block_votes(rows.X, rows.y, block_of_row, blocks, 4, penalty=0.01)
+    expected = lasso_votes(rows.X, rows.y, block_of_row, blocks, 4, penalty=0.01)
     assert found.tolist() == expected.tolist()
     assert found.max() > 0
     assert len(shares) == blocks
@@ -209,9 +210,9 @@ def test_blocks_of_a_kept_table_have_the_same_rows_and_votes(blocks: int) -> Non
 def test_votes_for_several_k_are_the_same() -> None:
     rows = made(4000)
     block_of_row = np.arange(4000) * 9 // 4000
-    with quiet_solver():
-        ours = votes_for_each_k(kept(rows.X), rows.y, block_of_row, 9, [1, 5, 50], penalty=0.003)
-        theirs = votes_for_each_k(rows.X, rows.y, block_of_row, 9, [1, 5, 50], penalty=0.003)
+    ks = [1, 5, 50]
+    ours = lasso_votes_for_each_k(kept(rows.X), rows.y, block_of_row, 9, ks, 0.003)
+    theirs = lasso_votes_for_each_k(rows.X, rows.y, block_of_row, 9, ks, 0.003)
     assert [votes.tolist() for votes in ours] == [votes.tolist() for votes in theirs]
 
 

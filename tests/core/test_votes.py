@@ -13,16 +13,10 @@ from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import Scores
-from dpsel.core.votes import (
-    block_votes,
-    contiguous_blocks,
-    independent_blocks,
-    random_partition,
-    two_stage_scores,
-    votes_for_each_k,
-)
+from dpsel.core.votes import contiguous_blocks, independent_blocks, largest, random_partition
 from dpsel.errors import UsageError
-from dpsel.selection.lasso import exact_top_k, lasso_coefficients, quiet_solver
+from dpsel.selection.lasso import exact_top_k, lasso_coefficients
+from tests.voting import lasso_scores, lasso_votes, lasso_votes_for_each_k
 
 linear_model = pytest.importorskip("sklearn.linear_model", reason="scikit-learn is not installed")
 
@@ -62,7 +56,7 @@ def test_votes_are_those_of_a_plain_loop(
     block_of_row = independent_blocks(rows, 8, make_randomness(d))
     cells = np.asfortranarray(X) if order == "F" else X
     for penalty in (0.1, 0.02, 1e-4):
-        votes = block_votes(cells, y, block_of_row, 8, k, penalty=penalty, threads=threads)
+        votes = lasso_votes(cells, y, block_of_row, 8, k, penalty=penalty, threads=threads)
         assert votes.dtype == np.int64
         assert votes.tolist() == reference_votes(X, y, block_of_row, 8, k, penalty)
         assert votes.sum() <= 8 * k
@@ -72,7 +66,7 @@ def test_votes_leave_their_input_as_it_is() -> None:
     X, y = table(30, 10, 0)
     X = np.asfortranarray(X)
     before = X.copy(), y.copy()
-    block_votes(X, y, np.zeros(30, dtype=np.int64), 1, 3)
+    lasso_votes(X, y, np.zeros(30, dtype=np.int64), 1, 3)
     lasso_coefficients(X, y)
     assert np.array_equal(X, before[0])
     assert np.array_equal(y, before[1])
@@ -86,16 +80,16 @@ def test_equal_coefficients_give_the_vote_to_the_smaller_index() -> None:
         X[:, j] = np.where(np.arange(16) >> bit & 1, 1.0, -1.0)
         y += X[:, j] / 3
     half = np.arange(16) // 8
-    assert block_votes(X, y, half, 2, 2).tolist() == [0, 2, 0, 2, 0, 0]
-    assert block_votes(X, y, half, 2, 6).tolist() == [0, 2, 0, 2, 2, 0]
+    assert lasso_votes(X, y, half, 2, 2).tolist() == [0, 2, 0, 2, 0, 0]
+    assert lasso_votes(X, y, half, 2, 6).tolist() == [0, 2, 0, 2, 2, 0]
 
 
 def test_empty_blocks_and_blocks_of_one_row_or_one_label_do_not_vote() -> None:
     X, y = table(5, 7, 1)
-    assert block_votes(X, y, np.arange(5), 9, 3).tolist() == [0] * 7
-    assert block_votes(X[:0], y[:0], np.arange(0), 4, 3).tolist() == [0] * 7
+    assert lasso_votes(X, y, np.arange(5), 9, 3).tolist() == [0] * 7
+    assert lasso_votes(X[:0], y[:0], np.arange(0), 4, 3).tolist() == [0] * 7
     constant = np.ones(5)
-    assert block_votes(X, constant, np.zeros(5, dtype=np.int64), 1, 3).tolist() == [0] * 7
+    assert lasso_votes(X, constant, np.zeros(5, dtype=np.int64), 1, 3).tolist() == [0] * 7
     assert lasso_coefficients(X[:0], y[:0]).tolist() == [0] * 7
 
 
@@ -108,7 +102,7 @@ def test_a_lasso_that_does_not_converge_is_silent_and_leaves_the_filters_alone()
     before = list(warnings.filters)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        block_votes(X, y, np.arange(40) % 2, 2, 3, penalty=1e-9, threads=2)
+        lasso_votes(X, y, np.arange(40) % 2, 2, 3, penalty=1e-9, threads=2)
         lasso_coefficients(X, y, penalty=1e-9)
     assert caught == []
     assert list(warnings.filters) == before
@@ -123,7 +117,7 @@ def test_progress_is_reported_after_each_block_and_by_the_caller_s_thread() -> N
         shares.append(share)
         names.add(threading.current_thread())
 
-    block_votes(X, y, contiguous_blocks(20, 4), 4, 2, threads=2, progress=progress)
+    lasso_votes(X, y, contiguous_blocks(20, 4), 4, 2, threads=2, progress=progress)
     assert shares == [0.25, 0.5, 0.75, 1.0]
     assert names == {threading.current_thread()}
 
@@ -135,7 +129,7 @@ def test_an_interrupt_in_progress_ends_the_votes() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        block_votes(X, y, contiguous_blocks(20, 4), 4, 2, progress=progress)
+        lasso_votes(X, y, contiguous_blocks(20, 4), 4, 2, progress=progress)
 
 
 def test_the_lasso_on_all_rows_is_scikit_learn_s() -> None:
@@ -190,9 +184,7 @@ def test_scores_are_the_votes_of_equal_blocks_only_if_the_number_of_rows_is_publ
     neighbors: Neighbors, unit: Unit
 ) -> None:
     X, y = table(60, 20, 4)
-    scores = two_stage_scores(
-        X, y, 3, blocks=6, neighbors=neighbors, unit=unit, rng=make_randomness(8), threads=2
-    )
+    scores = lasso_scores(X, y, 3, blocks=6, neighbors=neighbors, unit=unit, rng=make_randomness(8))
     public = neighbors is Neighbors.REPLACE_ONE and unit.name == "row"
     draw = random_partition if public else independent_blocks
     expected = reference_votes(X, y, draw(60, 6, make_randomness(8)), 6, 3, 0.1)
@@ -205,7 +197,7 @@ def test_contiguous_blocks_are_the_paper_s_and_only_for_a_public_number_of_rows(
 
     def scores(neighbors: Neighbors, unit: Unit) -> Scores:
         rng = make_randomness(8)
-        return two_stage_scores(
+        return lasso_scores(
             X, y, 3, blocks=6, neighbors=neighbors, unit=unit, rng=rng, contiguous=True
         )
 
@@ -223,16 +215,16 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
     X, y = table(6, 4, 0)
     one = np.zeros(6, dtype=np.int64)
     with pytest.raises(UsageError, match="k must be between 1 and 4"):
-        block_votes(X, y, one, 1, 5)
+        lasso_votes(X, y, one, 1, 5)
     with pytest.raises(UsageError, match="k must be between 1 and 4"):
         exact_top_k(X[0], 0)
     with pytest.raises(UsageError, match="threads must be 1 or more, got 0"):
-        block_votes(X, y, one, 1, 1, threads=0)
+        lasso_votes(X, y, one, 1, 1, threads=0)
     for penalty in (0.0, -1.0, np.nan, np.inf):
         with pytest.raises(UsageError, match="penalty must be a positive, finite number"):
             lasso_coefficients(X, y, penalty)
     with pytest.raises(UsageError, match="blocks must be 1 or more, got 0"):
-        block_votes(X, y, one, 0, 1)
+        lasso_votes(X, y, one, 0, 1)
     with pytest.raises(UsageError, match="blocks must be 1 or more, got 0"):
         contiguous_blocks(6, 0)
     for draw in (random_partition, independent_blocks):
@@ -259,9 +251,8 @@ def test_votes_for_each_k_are_the_block_votes_of_that_k(
     block_of_row = independent_blocks(rows, blocks, make_randomness(d))
     # In any order, some twice, up to whole supports.
     ks = [3, 1, d, 2, 3]
-    with quiet_solver(penalty):
-        votes = votes_for_each_k(X, y, block_of_row, blocks, ks, penalty=penalty)
-    expected = [block_votes(X, y, block_of_row, blocks, k, penalty=penalty) for k in ks]
+    votes = lasso_votes_for_each_k(X, y, block_of_row, blocks, ks, penalty)
+    expected = [lasso_votes(X, y, block_of_row, blocks, k, penalty=penalty) for k in ks]
     assert [vote.tolist() for vote in votes] == [vote.tolist() for vote in expected]
     assert all(vote.dtype == np.int64 for vote in votes)
     assert votes[0] is not votes[-1]
@@ -273,5 +264,13 @@ def test_votes_for_each_k_are_the_block_votes_of_that_k(
 
 def test_votes_for_no_k_are_none() -> None:
     X, y = table(20, 5, 0)
-    with quiet_solver():
-        assert votes_for_each_k(X, y, contiguous_blocks(20, 4), 4, []) == []
+    assert lasso_votes_for_each_k(X, y, contiguous_blocks(20, 4), 4, []) == []
+
+
+@given(st.lists(st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 5e-324]), max_size=9))
+def test_the_largest_coefficients_are_those_of_a_full_sort_without_zeros(
+    values: list[float],
+) -> None:
+    ranked = sorted((j for j, v in enumerate(values) if v), key=lambda j: (-abs(values[j]), j))
+    for k in range(len(values) + 2):
+        assert largest(np.array(values), k).tolist() == sorted(ranked[:k])

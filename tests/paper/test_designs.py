@@ -9,10 +9,10 @@ from scipy import stats
 
 from dpsel.core.arrays import FloatArray
 from dpsel.core.randomness import derived_seed
-from dpsel.core.votes import contiguous_blocks, votes_for_each_k
+from dpsel.core.votes import Voting, contiguous_blocks, votes_for_each_k
 from dpsel.evaluation.metrics import correlations
 from dpsel.paper.synthetic import SIGNALS, Design, screening_design, stability_design
-from dpsel.selection.lasso import PENALTY, exact_top_k, quiet_solver
+from dpsel.selection.lasso import PENALTY, block_fit, exact_top_k
 from tests.chi_square import ALPHA
 
 SEEDS = range(400)
@@ -172,10 +172,10 @@ def found_by_sis_and_by_votes(*, outliers: bool) -> tuple[list[int], list[int]]:
     """
     by_sis, by_votes = [], []
     blocks = contiguous_blocks(100, 10)
-    with quiet_solver(PENALTY):
+    with block_fit(PENALTY) as fit:
         for repetition in range(REPETITIONS):
             rows = stability_design(derived_seed(1, repetition), outliers=outliers).rows
-            (votes,) = votes_for_each_k(rows.X, rows.y, blocks, 10, [100], penalty=PENALTY)
+            (votes,) = votes_for_each_k(rows.X, rows.y, blocks, [100], Voting(10, fit))
             by_sis.append(int((exact_top_k(correlations(rows.X, rows.y), 5) < 5).sum()))
             by_votes.append(int((exact_top_k(votes, 5) < 5).sum()))
     return by_sis, by_votes

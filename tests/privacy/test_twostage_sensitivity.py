@@ -15,17 +15,12 @@ from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.matrix import KeptTable, Matrix
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import Scores
-from dpsel.core.votes import (
-    block_votes,
-    contiguous_blocks,
-    independent_blocks,
-    random_partition,
-    two_stage_scores,
-)
+from dpsel.core.votes import contiguous_blocks, independent_blocks, random_partition
 from dpsel.selection.lasso import _centred_products, _fitted, _fitted_to_products, quiet_solver
 from dpsel.tables.spill import ScratchKeeper
 from tests.chi_square import ALPHA, p_value
 from tests.core.test_randomness import Scripted
+from tests.voting import lasso_scores, lasso_votes
 
 pytest.importorskip("sklearn.linear_model", reason="scikit-learn is not installed")
 
@@ -53,7 +48,7 @@ def tables(draw: st.DrawFn) -> FloatArray:
 
 def votes(cells: FloatArray, block_of_row: IntArray, k: int, penalty: float) -> IntArray:
     X, y = cells[:, :WIDTH], cells[:, WIDTH]
-    return block_votes(X, y, block_of_row, BLOCKS, k, penalty=penalty)
+    return lasso_votes(X, y, block_of_row, BLOCKS, k, penalty=penalty)
 
 
 def moved(a: IntArray, b: IntArray) -> int:
@@ -63,7 +58,7 @@ def moved(a: IntArray, b: IntArray) -> int:
 def scored(
     cells: FloatArray, k: int, neighbors: Neighbors, seed: int, unit: Unit | None = None
 ) -> Scores:
-    return two_stage_scores(
+    return lasso_scores(
         cells[:, :WIDTH],
         cells[:, WIDTH],
         k,
@@ -195,7 +190,7 @@ def test_a_row_moves_no_vote_of_another_block_when_it_sends_the_table_to_disk(
     block_of_row = np.append(np.arange(ROWS_IN_MEMORY) % 2, 2)
     for k in (5, 11, 15):
         before, after = (
-            block_votes(table, y[: len(table)], block_of_row[: len(table)], 3, k, penalty=1e-4)
+            lasso_votes(table, y[: len(table)], block_of_row[: len(table)], 3, k, penalty=1e-4)
             for table in tables
         )
         assert before.max() == 2

@@ -8,6 +8,7 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, NumberArray
 from dpsel.core.batch import Batch
+from dpsel.core.mapper import Mapper
 from dpsel.core.matrix import Keeper, KeptTable
 from dpsel.errors import UsageError
 
@@ -72,13 +73,13 @@ class TotalingScore(Score, Protocol):
 
 @runtime_checkable
 class WorksAtTheEnd(Protocol):
-    """A score that does its work once all is added: whoever asks for it says in how many threads.
+    """A score that does its work once all is added: whoever asks for it says with how many threads.
 
     Nobody else knows how many other processes, and threads of this one, are at work.
     """
 
-    def use_threads(self, threads: int) -> None:
-        """Use so many threads from now on; one, if nothing is said."""
+    def work_with(self, mapper: Mapper) -> None:
+        """Work on pieces by `mapper` from now on; in turn, if nothing is said."""
         ...
 
 

@@ -1,7 +1,6 @@
 """The score `kendall`: |S| / (n - 1), where S counts agreeing less disagreeing pairs of rows."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -12,6 +11,7 @@ from dpsel.core.arrays import BoolArray, FloatArray, IntArray, NumberArray
 from dpsel.core.batch import Batch
 from dpsel.core.bounds import Bounds
 from dpsel.core.guarantee import MOST_ROWS, Neighbors, Unit
+from dpsel.core.mapper import IN_TURN, Mapper
 from dpsel.core.matrix import Keeper, KeptTable, MemoryKeeper
 from dpsel.core.scores.base import Scores
 from dpsel.errors import InputError
@@ -19,7 +19,8 @@ from dpsel.errors import InputError
 UNIT = 1 << 32
 """The integer that stands for a score of 1."""
 
-# Cells that one thread works on at once, and all threads: some 85 bytes each, 180 MB in all.
+# Cells that are worked on in one piece, and in all of them at a time: some 85 bytes each, 180 MB
+# in all.
 # More only where a single feature has more rows.
 _CELLS_AT_ONCE = 1 << 17
 _CELLS_IN_ALL = 1 << 21
@@ -89,7 +90,7 @@ class KendallScore:
         self._sensitivity = kendall_move(neighbors, bounds.two_classes) * UNIT * unit.rows
         centered = neighbors is Neighbors.ADD_REMOVE and not bounds.two_classes
         self._shift = UNIT // 4 if centered else 0
-        self._threads = 1
+        self._mapper: Mapper = IN_TURN
         self._table = KeptTable(MemoryKeeper(), len(bounds.lower))
         # Of features whose pairs were counted elsewhere: how many rows they have there.
         self._rows_elsewhere = np.zeros(len(bounds.lower), dtype=np.int64)
@@ -97,9 +98,9 @@ class KendallScore:
         self._targets: list[FloatArray] = []
         self._rows = 0
 
-    def use_threads(self, threads: int) -> None:
-        """Compare pairs in so many threads; in one, if nothing is said."""
-        self._threads = threads
+    def work_with(self, mapper: Mapper) -> None:
+        """Compare the pairs of several features side by side; in turn, if nothing is said."""
+        self._mapper = mapper
 
     def keep_in(self, keeper: Keeper) -> None:
         """Let `keeper` have the blocks; for a score without any."""
@@ -159,7 +160,7 @@ class KendallScore:
         return Scores(values, float(self._sensitivity))
 
     def _pair_sums(self) -> IntArray:
-        """Return S for every feature, from groups of features in threads."""
+        """Return S for every feature, from groups of features side by side."""
         features = self._table.shape[1]
         y = np.concatenate([np.zeros(0), *self._targets])
         if self._two_classes:
@@ -169,19 +170,17 @@ class KendallScore:
             return np.zeros(features, dtype=np.int64)
         classes = _runs(y[rows][np.newaxis])[0]
         padded = _padded(len(rows))
-        threads = max(1, min(self._threads, _CELLS_IN_ALL // padded))
-        width = max(1, min(_CELLS_AT_ONCE, _CELLS_IN_ALL // threads) // padded)
+        most = max(1, min(self._mapper.at_once, _CELLS_IN_ALL // padded))
+        width = max(1, min(_CELLS_AT_ONCE, _CELLS_IN_ALL // most) // padded)
 
-        def work(columns: Callable[[int, int], FloatArray], first: int, last: int) -> IntArray:
-            return pair_sums(columns(first, last).T[:, rows], classes)
+        def work(columns: Callable[[int, int], FloatArray], some: range) -> IntArray:
+            return pair_sums(columns(some.start, some.stop).T[:, rows], classes)
 
         found = [np.zeros(0, dtype=np.int64)]
-        with ThreadPoolExecutor(threads) as pool:
-            for first, last in self._table.column_groups():
-                columns = self._columns(first, last)
-                firsts = range(first, last, width)
-                lasts = (min(start + width, last) for start in firsts)
-                found += pool.map(partial(work, columns), firsts, lasts)
+        for first, last in self._table.column_groups():
+            columns = self._columns(first, last)
+            pieces = [range(s, min(s + width, last)) for s in range(first, last, width)]
+            found += self._mapper.map(partial(work, columns), pieces, most)
         return np.concatenate(found)
 
     def _columns(self, first: int, last: int) -> Callable[[int, int], FloatArray]:
