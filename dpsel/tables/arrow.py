@@ -1,7 +1,8 @@
 """Arrow IPC files and streams, and frames in memory that speak Arrow."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import KINDS, InputFormat
 from dpsel.tables.provenance import from_metadata, recorded_columns
 from dpsel.tables.sources import ByteStream, Source
-from dpsel.tables.table import Groups, PendingBatch, RowReader, RowsRead, groups_within
+from dpsel.tables.table import Groups, PendingBatch, RowGroup, RowReader, RowsRead, groups_within
 
 _KIND = KINDS[InputFormat.ARROW]
 _CELLS_AT_ONCE = 1 << 22
@@ -120,6 +121,15 @@ class ArrowFileTable:
                 rows = len(self._read(number, [0])[0])
                 for some in column_ranges(rows, len(self.columns)):
                     yield some.start, self._read(number, list(some))
+
+    def row_groups(self, layout: Layout) -> list[RowGroup]:
+        """Return all rows, in order."""
+
+        def read(positions: Sequence[int], number: int) -> list[Any]:
+            with plain_errors(self.label, _KIND):
+                return self._read(number, list(positions))
+
+        return [RowGroup(partial(read, number=number)) for number in self._groups]
 
     def close(self) -> None:
         """Do nothing: every reader closes itself."""

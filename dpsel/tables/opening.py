@@ -1,7 +1,7 @@
 """Opening tables of every kind: files, folders, globs, stdin and frames in memory."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
@@ -14,9 +14,11 @@ from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import KINDS, InputFormat
 from dpsel.tables.provenance import Provenance, combined
 from dpsel.tables.sources import Source, common_format, find_sources
-from dpsel.tables.table import PendingBatch, RowReader, Table
+from dpsel.tables.table import PendingBatch, ReadsColumns, RowGroup, RowReader, Table
 
 _FILES_AT_ONCE = 8
+# By every thread.
+_MOST_OPEN_FILES = 64
 
 
 def open_table(
@@ -215,6 +217,11 @@ def _cell_texts(cells: Any) -> list[str | None]:
     ]
 
 
+def _elsewhere(group: RowGroup, places: Mapping[int, int]) -> RowGroup:
+    """Return rows whose columns have other positions in their file."""
+    return RowGroup(lambda positions: group.read([places[position] for position in positions]))
+
+
 class _ManyTables:
     """Files with the same columns, one after the other."""
 
@@ -243,6 +250,24 @@ class _ManyTables:
                     yield replace(piece, done=(before + piece.done * size) / whole)
                 self._learn(table)
             before += size
+
+    def row_groups(self, layout: Layout) -> list[RowGroup] | None:
+        """Return all rows of all files, in order; None if there are too many to be open at once."""
+        if len(self._sources) > _MOST_OPEN_FILES:
+            return None
+        found: list[RowGroup] = []
+        for number, source in enumerate(self._sources):
+            table = self._first if number == 0 else self._opener(source)
+            here = same_layout(layout, self.columns, self.label, table.columns, table.label)
+            places = dict(zip(layout.read, here.read, strict=True))
+            groups = table.row_groups(here) if isinstance(table, ReadsColumns) else None
+            if groups is None:
+                if table is not self._first:
+                    table.close()
+                return None
+            self._learn(table)
+            found += [_elsewhere(group, places) for group in groups]
+        return found
 
     def persons(self, position: int) -> Iterator[Any]:
         """Yield one column of all rows of all files, in order."""

@@ -2,7 +2,8 @@
 
 import itertools
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ from dpsel.tables.formats import KINDS, InputFormat
 from dpsel.tables.provenance import from_metadata, recorded_columns
 from dpsel.tables.sources import Source
 from dpsel.tables.spill import rows_of_columns
-from dpsel.tables.table import Groups, PendingBatch, RowReader, RowsRead, groups_within
+from dpsel.tables.table import Groups, PendingBatch, RowGroup, RowReader, RowsRead, groups_within
 
 _KIND = KINDS[InputFormat.PARQUET]
 _CELLS_AT_ONCE = 1 << 22
@@ -76,6 +77,20 @@ class ParquetTable:
                     yield from self._cut_pieces(group, layout, rows)
                 else:
                     yield from self._whole_pieces(group, layout, rows)
+
+    def row_groups(self, layout: Layout) -> list[RowGroup]:
+        """Return all rows, in order."""
+        # Most texts occur again and again: each needs to be looked at once.
+        texts = [place for place in layout.read if self.columns[place].kind is Kind.TEXT]
+        self._coded = self._names(texts)
+
+        def read(positions: Sequence[int], group: int) -> list[Any]:
+            with plain_errors(self.label, _KIND):
+                names = self._names(list(positions))
+                table = self._file().read_row_group(group, names, use_threads=False)
+                return self._select(table, list(positions))
+
+        return [RowGroup(partial(read, group=group)) for group in self._groups]
 
     def cells(self) -> Iterator[tuple[int, list[Any]]]:
         """Yield all cells: the first of some columns, and these, row group by row group."""

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -29,6 +29,23 @@ class PendingBatch:
 
     read: Callable[[], Batch]
     done: float
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Some rows of a table, of which any thread can read single columns, again and again."""
+
+    read: Callable[[Sequence[int]], list[Any]]
+    """Return Arrow columns by their positions in the layout's table."""
+
+
+@runtime_checkable
+class ReadsColumns(Protocol):
+    """A table of which single columns can be read without the others."""
+
+    def row_groups(self, layout: Layout) -> list[RowGroup] | None:
+        """Return all rows, in order; None if it is better to read all columns at once."""
+        ...
 
 
 Groups = tuple[int, int]
@@ -143,6 +160,18 @@ def read_batches(
     progress: Callable[[float], None],
 ) -> None:
     """Read every piece, do the work on it, and add up the parts; few pieces are held at a time."""
+    for part in worked_on(pieces, work, threads=threads, progress=progress):
+        add(part)
+
+
+def worked_on(
+    pieces: Iterator[PendingBatch],
+    work: Callable[[Batch], Part],
+    *,
+    threads: int,
+    progress: Callable[[float], None],
+) -> Iterator[Part]:
+    """Read every piece and yield what the work makes of it, in order; few are held at a time."""
     pending: deque[tuple[Future[Part], float]] = deque()
     stop = threading.Event()
 
@@ -151,19 +180,18 @@ def read_batches(
             raise InterruptedError
         return work(piece.read())
 
-    def finish_one() -> None:
-        future, done = pending.popleft()
-        add(future.result())
-        progress(done)
-
     with ThreadPoolExecutor(threads) as pool:
         try:
             for piece in pieces:
                 pending.append((pool.submit(run, piece), piece.done))
                 if len(pending) > threads:
-                    finish_one()
+                    future, done = pending.popleft()
+                    yield future.result()
+                    progress(done)
             while pending:
-                finish_one()
+                future, done = pending.popleft()
+                yield future.result()
+                progress(done)
         except BaseException:
             stop.set()
             for future, _ in pending:

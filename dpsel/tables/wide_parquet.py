@@ -23,7 +23,7 @@ from dpsel.tables.parquet_footer import FooterShape, footer_shape
 from dpsel.tables.provenance import KEY, from_metadata, recorded_columns
 from dpsel.tables.sources import Source, named_in_utf8
 from dpsel.tables.spill import rows_of_columns
-from dpsel.tables.table import PendingBatch, RowReader, RowsRead
+from dpsel.tables.table import PendingBatch, RowGroup, RowReader, RowsRead
 from dpsel.tables.words import column_cells
 
 _LONG_FOOTER = 1 << 20
@@ -222,6 +222,13 @@ class WideParquetTable:
 
                 done = first + min(start + share, len(features))
                 yield PendingBatch(read, min(1.0, done / max(1, count)))
+
+    def row_groups(self, layout: Layout) -> list[RowGroup] | None:
+        """Return None: all columns are read at once, unless that takes the other reader."""
+        if self._in_utf8(layout, features=True):
+            return None
+        found: list[RowGroup] = self._other_reader().row_groups(layout)
+        return found
 
     def persons(self, position: int) -> Iterator[Any]:
         """Yield one column of all rows, in order."""

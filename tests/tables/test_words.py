@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -313,7 +312,8 @@ def test_nan_with_bits_of_a_word_is_missing(tmp_path: Path) -> None:
 
 
 def test_objects_of_pandas_are_read_cell_by_cell() -> None:
-    frame = pd.DataFrame({"x": [1, "red", True, DAY, None, 2.5], "y": range(6)})
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"x": [1, "red", True, DAY, None, 2.5], "y": range(6)})
     texts = pa.array(["1", "red", "1", "2021-03-04", None, "2.5"])
     same(cells_of(frame)[:, 0], column_cells(texts))
 

@@ -1,0 +1,179 @@
+"""All rows of a table, a few features at a time, for scores that need all rows at once."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import TypeVar
+
+import numpy as np
+
+from dpsel.core.arrays import BoolArray, FloatArray
+from dpsel.core.batch import Batch
+from dpsel.core.matrix import KeptTable
+from dpsel.core.persons import PersonLimit
+from dpsel.reporter import Reporter
+from dpsel.tables.cell_counts import CellCounts
+from dpsel.tables.columns import Layout
+from dpsel.tables.labels import TargetCoding
+from dpsel.tables.opening import file_bytes
+from dpsel.tables.provenance import Provenance
+from dpsel.tables.spill import ScratchKeeper, memory_for_tables
+from dpsel.tables.table import (
+    PendingBatch,
+    ReadsColumns,
+    RowGroup,
+    RowReader,
+    Table,
+    read_batches,
+    worked_on,
+)
+from dpsel.tables.wide_parquet import WideParquetTable
+from dpsel.tables.words import column_cells
+
+T = TypeVar("T")
+
+_CELLS_AT_ONCE = 1 << 22
+# Of a block of columns, with what is made of it, in every thread.
+_COPIES_OF_COLUMNS = 8
+# Of a table that is kept: itself, and what is made of it.
+_COPIES_OF_ROWS = 2
+_CELL = 8
+
+
+class WholeColumns:
+    """All rows of a table that count, a few features at a time. Cells are numbers and words.
+
+    Of files with typed columns single columns are read; the rows of all others are kept, in memory
+    or in a temporary file. Which it is changes no bit of a column.
+
+    Privacy:
+        Neighbors: one row, or the rows of one person that count, as for `Table.pending_batches`.
+        Guarantee: none; the columns are private input for a score.
+        Tested by: tests/tables/test_whole_columns.py
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        layout: Layout,
+        coding: TargetCoding,
+        limit: PersonLimit | None,
+        threads: int,
+        reporter: Reporter,
+    ) -> None:
+        """Read nothing yet."""
+        self._table, self._layout = table, layout
+        self._rows = RowReader(coding, limit, words=True)
+        self._threads, self._reporter = threads, reporter
+        self._y: FloatArray | None = None
+        self._pieces: Iterator[PendingBatch] = iter(())
+        self.cells = CellCounts(len(layout.names))
+        """What the data's holder should know, once all columns were read."""
+
+    @property
+    def provenance(self) -> Provenance | None:
+        """Return what is known about how the table was made; of a CSV once it was read."""
+        return self._table.provenance
+
+    @property
+    def label_seen(self) -> bool:
+        """Return whether a row has the label that is looked for, once the target was read."""
+        return self._rows.label_seen
+
+    def target(self) -> FloatArray:
+        """Return the target of all rows that count."""
+        if self._y is None:
+            self._reporter.size(file_bytes(self._table))
+            self._y, self._pieces = self._begun()
+        return self._y
+
+    def reduce(self, work: Callable[[Batch], T]) -> Iterator[T]:
+        """Yield what `work` makes of all rows of some neighboring features, in order, once.
+
+        `X` is in double precision, column after column. The work is done on several threads.
+        """
+        self.target()
+
+        def reduced(batch: Batch) -> tuple[T, CellCounts]:
+            whole = Batch(batch.first_feature, np.asarray(batch.X, order="F"), batch.y)
+            return work(whole), CellCounts.of(whole, None)
+
+        progress = self._reporter.progress
+        for part, counted in worked_on(
+            self._pieces, reduced, threads=self._threads, progress=progress
+        ):
+            self.cells.add(counted)
+            yield part
+
+    def _begun(self) -> tuple[FloatArray, Iterator[PendingBatch]]:
+        """Return the target, and what is to be read."""
+        if isinstance(self._table, ReadsColumns):
+            found = self._table.row_groups(self._layout)
+            if found is not None:
+                return self._read_again(found)
+        if isinstance(self._table, WideParquetTable):
+            # Its pieces are whole columns, and the first one is read already.
+            pieces = self._table.pending_batches(self._layout, self._rows)
+            first = next(pieces)
+            return first.read().y, chain([first], pieces)
+        return self._kept()
+
+    def _read_again(self, groups: list[RowGroup]) -> tuple[FloatArray, Iterator[PendingBatch]]:
+        """Return the target, and a few columns of all row groups at a time."""
+        layout = self._layout
+        marks = [layout.target] if layout.person is None else [layout.target, layout.person]
+        targets: list[FloatArray] = [np.empty(0)]
+        kept: list[BoolArray | None] = []
+        for group in groups:
+            found = group.read(marks)
+            these = self._rows.rows(found[0], None if layout.person is None else found[1])
+            kept.append(these.keep)
+            targets.append(these.y if these.keep is None else these.y[these.keep])
+        y = np.concatenate(targets)
+        ends = np.cumsum([len(part) for part in targets[1:]]).tolist()
+        places = [slice(end - len(p), end) for end, p in zip(ends, targets[1:], strict=True)]
+
+        def read(first: int, last: int) -> Batch:
+            X = np.empty((len(y), last - first), order="F")
+            for group, place, keep in zip(groups, places, kept, strict=True):
+                columns = group.read(layout.features[first:last])
+                for column in range(last - first):
+                    cells = column_cells(columns[column])
+                    X[place, column] = cells if keep is None else cells[keep]
+                    columns[column] = None
+            return Batch(first, X, y)
+
+        return y, self._ranges(len(y), read)
+
+    def _kept(self) -> tuple[FloatArray, Iterator[PendingBatch]]:
+        """Read all rows, and return the target, and a few columns of what was kept at a time."""
+        table = KeptTable(ScratchKeeper(_COPIES_OF_ROWS), len(self._layout.names))
+        targets: list[FloatArray] = [np.empty(0)]
+
+        def add(batch: Batch) -> None:
+            table.add(batch.first_feature, batch.X)
+            if batch.first_feature == 0:
+                targets.append(batch.y)
+
+        read_batches(
+            self._table.pending_batches(self._layout, self._rows),
+            lambda batch: batch,
+            add,
+            threads=self._threads,
+            progress=self._reporter.progress,
+        )
+        y = np.concatenate(targets)
+        pieces = self._ranges(len(y), lambda f, last: Batch(f, table.columns(f, last), y))
+        return y, (replace(piece, done=1.0) for piece in pieces)
+
+    def _ranges(self, rows: int, read: Callable[[int, int], Batch]) -> Iterator[PendingBatch]:
+        """Yield as many features at a time as fit in memory."""
+        count = len(self._layout.names)
+        share = memory_for_tables() // _CELL // _COPIES_OF_COLUMNS // self._threads
+        width = max(1, min(_CELLS_AT_ONCE, share) // max(1, rows))
+        # At least a piece for every thread.
+        width = min(width, -(-count // self._threads))
+        for first in range(0, count, width):
+            last = min(first + width, count)
+            yield PendingBatch(partial(read, first, last), last / count)
