@@ -7,6 +7,7 @@ was scaled by its own data, which no epsilon pays for.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -14,83 +15,60 @@ from real_tables import RealTable
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds
-from dpsel.core.guarantee import Neighbors, Unit
+from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit
 from dpsel.core.mechanisms.lipschitz import canonical_lipschitz
 from dpsel.core.mechanisms.permute_and_flip import permute_and_flip
-from dpsel.core.randomness import Randomness
+from dpsel.core.randomness import SeededRandomness as _rng
+from dpsel.core.release import DrawnBy, StumpRequest, release_stump
 from dpsel.core.scores.base import Scores
-from dpsel.core.scores.stump import UNIT, Cells, RowWeights, stump_scores
-from dpsel.core.target import (
-    COUNTS_SHARE,
-    BudgetParts,
-    balanced_by_counts,
-    half_splits,
-    median_share,
-    private_center,
-    sign_weights,
-)
+from dpsel.core.scores.stump import Cells, stump_scores
+from dpsel.core.target import Target, WeightRule
 from dpsel.core.votes import two_stage_scores
 from dpsel.evaluation.data import DataSet, EvaluationData
 from dpsel.evaluation.methods import RoundDraws, table_scores
-from dpsel.preprocessing.scaling import DEFAULT_CLIP, Scale
+from dpsel.preprocessing.options import DEFAULT_CLIP, Scale
 
 _ADD_REMOVE, _ROW = Neighbors.ADD_REMOVE, Unit()
 
-Draw = Callable[[float, Randomness], IntArray]
-"""Draws the table's k features with this epsilon."""
+Draw = Callable[[float, int], IntArray]
+"""Draws the table's k features with this epsilon, and a seed."""
 
 
 @dataclass(frozen=True)
 class Stump:
-    """The default of `dpsel select`: stump and permute-and-flip, as they are shipped."""
+    """The default of `dpsel select`, by the function that releases it."""
 
     table: RealTable
-    weights: Callable[[IntArray], IntArray] | None = None
-    """For comparison, weights of two classes from the true table, which nothing pays for."""
+    share: Fraction | None = None
+    """A public share of the second of two classes, which nothing pays for."""
+    known: dict[bytes, IntArray] = field(default_factory=dict, repr=False)
 
     @cached_property
     def _cells(self) -> Cells:
         return Cells(np.ascontiguousarray(self.table.X.T))
 
-    @cached_property
-    def _groups(self) -> IntArray:
-        """The classes, from 1 on."""
-        return self.table.y.astype(np.int64) + 1
+    def target(self) -> FloatArray:
+        """Return the target of all rows."""
+        return self.table.y
 
-    def draw(self, epsilon: float, rng: Randomness) -> IntArray:
+    def scores(self, rule: WeightRule) -> IntArray:
+        """Return the scores, which public splits of classes need find only once."""
+        if not self.table.classes > 2:
+            return stump_scores(self._cells, rule.weights(self.table.y))
+        key = rule.values.tobytes()
+        if key not in self.known:
+            self.known[key] = stump_scores(self._cells, rule.weights(self.table.y))
+        return self.known[key]
+
+    def draw(self, epsilon: float, seed: int) -> IntArray:
         """Select with this epsilon, all steps together."""
-        parts = BudgetParts.of(epsilon, "selection")
-        if self.table.classes > 2:
-            return self._in_rounds(parts.rounds(self.table.k), rng)
-        if self.weights is not None:
-            weights = RowWeights(self._groups, self.weights(self._groups))
-        elif self.table.classes == 2:
-            parts = parts.take(COUNTS_SHARE, "counts")
-            first = parts.parts[0].epsilon
-            values = balanced_by_counts(self._groups, first, _ADD_REMOVE, _ROW, rng)
-            weights = RowWeights(self._groups, values)
-        else:
-            parts = parts.take(median_share(self.table.k, self.table.X.shape[1]), "median")
-            first = parts.parts[0].epsilon
-            y = self.table.y
-            weights = sign_weights(y, private_center(y, first, _ADD_REMOVE, _ROW, rng))
-        scores = Scores(stump_scores(self._cells, weights)[0], float(UNIT))
-        return permute_and_flip(scores, self.table.k, parts.parts[-1].epsilon, rng)[0]
-
-    @cached_property
-    def _round_scores(self) -> IntArray:
-        """The scores of every round, which depend on public splits alone."""
-        values = half_splits(self.table.classes, self.table.k)
-        return stump_scores(self._cells, RowWeights(self._groups, values))
-
-    def _in_rounds(self, epsilons: tuple[float, ...], rng: Randomness) -> IntArray:
-        """Select one feature a round, each with a split of the classes of its own."""
-        left = list(range(self.table.X.shape[1]))
-        chosen = []
-        for scores, epsilon in zip(self._round_scores, epsilons, strict=True):
-            drawn = permute_and_flip(Scores(scores[left], float(UNIT)), 1, epsilon, rng)
-            chosen.append(left.pop(int(drawn[0, 0])))
-        return np.array(sorted(chosen))
+        names = [f"x{i}" for i in range(self.table.X.shape[1])]
+        request = StumpRequest(Target(self.table.classes, self.share), self.table.k)
+        guarantee = Guarantee(epsilon, _ADD_REMOVE, Scope(True, "nothing was done before"), _ROW)
+        drawn_by = DrawnBy("stump", "permute-and-flip", {})
+        return np.array(
+            release_stump(self, names, request, guarantee, drawn_by, seed).selected_indices
+        )
 
 
 def _data(table: RealTable) -> EvaluationData:
@@ -117,13 +95,13 @@ def stump(table: RealTable) -> Draw:
 def dp_sis(table: RealTable) -> Draw:
     """The paper's method on the paper's scaling: dot and canonical-lipschitz."""
     scores = _dot(table, Scale.MAX_ABS)
-    return lambda epsilon, rng: canonical_lipschitz(scores, table.k, epsilon, rng)[0]
+    return lambda epsilon, seed: canonical_lipschitz(scores, table.k, epsilon, _rng(seed))[0]
 
 
 def robust_dot(table: RealTable) -> Draw:
     """Dot on values that are clipped at 0.75 robust deviations, and permute-and-flip."""
     scores = _dot(table, Scale.ROBUST)
-    return lambda epsilon, rng: permute_and_flip(scores, table.k, epsilon, rng)[0]
+    return lambda epsilon, seed: permute_and_flip(scores, table.k, epsilon, _rng(seed))[0]
 
 
 def kendall(table: RealTable) -> Draw:
@@ -132,13 +110,13 @@ def kendall(table: RealTable) -> Draw:
     bounds = Bounds(np.full(d, -1.0), np.full(d, 1.0), UNIT_INTERVAL, table.classes == 2)
     y = 2 * table.y - 1 if table.classes == 2 else table.y
     scores = table_scores("kendall", DataSet(table.X, y), bounds, _ADD_REMOVE, _ROW)
-    return lambda epsilon, rng: permute_and_flip(scores, table.k, epsilon, rng)[0]
+    return lambda epsilon, seed: permute_and_flip(scores, table.k, epsilon, _rng(seed))[0]
 
 
 def dpkendall(table: RealTable) -> Draw:
     """Rounds of Kendall scores, less those with the features chosen so far, on raw values."""
     rounds = RoundDraws(DataSet(table.X, table.y), _ADD_REMOVE, _ROW)
-    return lambda epsilon, rng: rounds.draw(table.k, epsilon, 1, rng).picks[0]
+    return lambda epsilon, seed: rounds.draw(table.k, epsilon, 1, _rng(seed)).picks[0]
 
 
 @dataclass(frozen=True)
@@ -148,8 +126,9 @@ class _TwoStage:
     table: RealTable
     votes: list[Scores] = field(default_factory=list)
 
-    def draw(self, epsilon: float, rng: Randomness) -> IntArray:
+    def draw(self, epsilon: float, seed: int) -> IntArray:
         """Select among the votes."""
+        rng = _rng(seed)
         if not self.votes:
             rows = _data(self.table).scaled(Scale.MAX_ABS, DEFAULT_CLIP)
             blocks = int(len(rows.y) ** 0.5)
@@ -176,13 +155,13 @@ def two_stage(table: RealTable) -> Draw:
 def random_choice(table: RealTable) -> Draw:
     """Any k features."""
     same = Scores(np.zeros(table.X.shape[1], dtype=np.int64), 1.0)
-    return lambda epsilon, rng: permute_and_flip(same, table.k, 1.0, rng)[0]
+    return lambda epsilon, seed: permute_and_flip(same, table.k, 1.0, _rng(seed))[0]
 
 
 def sis(table: RealTable) -> Draw:
     """The k largest correlations, without privacy; labels count as the numbers 0, 1, 2..."""
     best = np.argsort(-correlations(table.X, table.y), kind="stable")[: table.k]
-    return lambda epsilon, rng: np.sort(best)
+    return lambda epsilon, seed: np.sort(best)
 
 
 METHODS: dict[str, Callable[[RealTable], Draw]] = {

@@ -27,13 +27,10 @@ from pathlib import Path
 import numpy as np
 from compared_methods import METHODS, correlations
 from real_tables import ARRAYS, KNOWN, NEW, SMALL, RealTable, real_tables
-from sklearn.linear_model import RidgeClassifierCV, RidgeCV
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from dpsel.core.arrays import FloatArray, IntArray
-from dpsel.core.randomness import SeededRandomness, derived_seed
+from dpsel.core.randomness import derived_seed
 
 EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0)
 FOLDS = 5
@@ -72,7 +69,7 @@ def unseen_accuracy(table: RealTable, effort: Effort) -> Measured:
         for method, make in METHODS.items():
             draw = make(table.rows(train))
             for epsilon in epsilons_of(method):
-                picks = draw(epsilon, _rng(table, method, epsilon, repetition, fold))
+                picks = draw(epsilon, _seed(table, method, epsilon, repetition, fold))
                 missed = _errors(table, picks, train, test)
                 errors[method, epsilon] = errors.get((method, epsilon), 0.0) + missed
     worst = len(table.y) if table.classes else float(((table.y - table.y.mean()) ** 2).sum())
@@ -91,9 +88,36 @@ def _folds(table: RealTable, repetitions: int) -> Iterator[tuple[int, int, IntAr
 def _errors(table: RealTable, picks: IntArray, train: IntArray, test: IntArray) -> float:
     """Return how many test rows a ridge model gets wrong, or the sum of its squared errors."""
     X, y = table.X[:, picks], table.y
-    model = make_pipeline(StandardScaler(), RidgeClassifierCV() if table.classes else RidgeCV())
-    said = model.fit(X[train], y[train]).predict(X[test])
-    return float((said != y[test]).sum() if table.classes else ((said - y[test]) ** 2).sum())
+    if not table.classes:
+        said = ridge(X[train], y[train, np.newaxis], X[test])[:, 0]
+        return float(((said - y[test]) ** 2).sum())
+    marks = np.where(y[train, np.newaxis] == np.arange(table.classes), 1.0, -1.0)
+    return float((ridge(X[train], marks, X[test]).argmax(axis=1) != y[test]).sum())
+
+
+def ridge(X: FloatArray, Y: FloatArray, unseen: FloatArray) -> FloatArray:
+    """Return what a ridge model on standardized features says of unseen rows.
+
+    Its penalty, 0.1, 1 or 10, is the one with the least squared errors when each row is left out
+    in turn: what RidgeCV and RidgeClassifierCV of scikit-learn do, in a tenth of the time.
+    """
+    center, size = X.mean(axis=0), X.std(axis=0)
+    size[size == 0] = 1.0
+    U, s, Vt = np.linalg.svd((X - center) / size, full_matrices=False)
+    middle = Y.mean(axis=0)
+    best: tuple[float, FloatArray] | None = None
+    for penalty in (0.1, 1.0, 10.0):
+        shrunk = s**2 / (s**2 + penalty)
+        hat = (U**2 @ shrunk) + 1 / len(Y)
+        left_out = (Y - middle - U @ (shrunk[:, np.newaxis] * (U.T @ (Y - middle)))) / (
+            1 - hat[:, np.newaxis]
+        )
+        weights = Vt.T @ ((s / (s**2 + penalty))[:, np.newaxis] * (U.T @ (Y - middle)))
+        error = float((left_out**2).sum())
+        if best is None or error < best[0]:
+            best = error, weights
+    assert best is not None
+    return np.asarray((unseen - center) / size @ best[1] + middle)
 
 
 def share_of_best(table: RealTable, effort: Effort) -> Measured:
@@ -115,14 +139,14 @@ def coded_share_of_best(table: RealTable, effort: Effort) -> Measured:
             for index in range(max(1, draws)):
                 # Every selection has blocks of its own.
                 again = make(table) if method == "two-stage" else draw
-                picks.append(again(epsilon, _rng(table, method, epsilon, index)))
+                picks.append(again(epsilon, _seed(table, method, epsilon, index)))
             found[method, epsilon] = float(values[np.array(picks)].mean() / best)
     return found
 
 
-def _rng(table: RealTable, *parts: object) -> SeededRandomness:
-    """Return random numbers of its own for every draw."""
-    return SeededRandomness(derived_seed(0, table.name, *parts))
+def _seed(table: RealTable, *parts: object) -> int:
+    """Return a seed of its own for every draw."""
+    return derived_seed(0, table.name, *parts)
 
 
 def gathered(

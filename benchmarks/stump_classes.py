@@ -18,10 +18,8 @@ from compared_methods import Stump, correlations
 from real_tables import RealTable
 from sklearn.datasets import load_breast_cancer
 
-from dpsel.core.arrays import FloatArray, IntArray
-from dpsel.core.randomness import SeededRandomness, derived_seed
-from dpsel.core.scores.stump import UNIT
-from dpsel.core.target import balanced_by_share
+from dpsel.core.arrays import FloatArray
+from dpsel.core.randomness import derived_seed
 
 EPSILON, DRAWS = 2.0, 3
 SHARES = (0.5, 0.2, 0.1, 0.05, 0.02)
@@ -51,21 +49,10 @@ def thinned(share: float, seed: int) -> RealTable:
     return RealTable("breast_cancer", "", X[rows], 1.0 - benign[rows], 2)
 
 
-def plain_weights(groups: IntArray) -> IntArray:
-    """Return 1 and -1."""
-    return np.array([[0, -UNIT, UNIT]])
-
-
-def true_weights(groups: IntArray) -> IntArray:
-    """Return weights balanced by the true share."""
-    return balanced_by_share(Fraction(int((groups == 2).sum()), len(groups)))
-
-
-WEIGHTS: dict[str, Callable[[IntArray], IntArray] | None] = {
-    "plain": plain_weights,
-    "true share": true_weights,
-    "shipped": None,
-}
+def shares(table: RealTable) -> dict[str, Fraction | None]:
+    """Return the share that the weights take for true: a half makes them 1 and -1."""
+    true = Fraction(int(table.y.sum()), len(table.y))
+    return {"plain": Fraction(1, 2), "true share": true, "shipped": None}
 
 
 def reached(tables: list[RealTable], weights: str) -> FloatArray:
@@ -73,9 +60,9 @@ def reached(tables: list[RealTable], weights: str) -> FloatArray:
     found = []
     for index, table in enumerate(tables):
         values = correlations(table.X, table.y)
-        stump = Stump(table, WEIGHTS[weights])
+        stump = Stump(table, shares(table)[weights])
         seeds = [derived_seed(0, weights, index, draw) for draw in range(DRAWS)]
-        picks = [stump.draw(EPSILON, SeededRandomness(seed)) for seed in seeds]
+        picks = [stump.draw(EPSILON, seed) for seed in seeds]
         found.append(values[np.array(picks)].mean() / np.sort(values)[-table.k :].mean())
     return np.array(found)
 
@@ -105,7 +92,7 @@ def main() -> None:
     for name, make in kinds.items():
         for share in SHARES:
             tables = [make(share, seed) for seed in range(count)]
-            found = {weights: reached(tables, weights) for weights in WEIGHTS}
+            found = {weights: reached(tables, weights) for weights in shares(tables[0])}
             means = " | ".join(f"{values.mean():.2f}" for values in found.values())
             rows = int(tables[0].y.sum())
             print(
