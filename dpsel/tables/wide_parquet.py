@@ -18,7 +18,6 @@ from dpsel.system.frames import pl
 from dpsel.tables.columns import PANDAS, Column, Kind, Layout, marked_index, pandas_index
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import KINDS, InputFormat
-from dpsel.tables.identity import Identity, identity_of
 from dpsel.tables.parquet_footer import FooterShape, footer_shape
 from dpsel.tables.provenance import KEY, from_metadata, recorded_columns
 from dpsel.tables.sources import Source, named_in_utf8
@@ -30,30 +29,13 @@ _LONG_FOOTER = 1 << 20
 _FEW_ROWS = 1 << 16
 _DEEPEST = 100
 
-_begun: "dict[tuple[Path, Identity | None], WideScan | None]" = {}
-
-
-def begin_reading(table: str, *, rows_too: bool) -> None:
-    """Begin to read the footer of a wide Parquet file, while the rest of the command is imported.
-
-    `rows_too` lets it read rows as well, where none has to wait for a charge. Whatever is wrong
-    with the name or the file is found out later.
-    """
-    path = Path(table)
-    with suppress(OSError, ValueError):
-        if table and path.is_file():
-            _begun.clear()
-            _begun[path, identity_of(path)] = _scan(path, rows_too=rows_too)
-
 
 def open_wide_parquet(source: Source) -> "WideParquetTable | None":
     """Return a table if the file is a wide one, by its footer; None if it is not."""
     if source.path is None or not source.is_file:
         return None
     try:
-        # The identity with which the file is compared at the end: what was read before is of it.
-        this = source.path, source.identity
-        scan = _begun.pop(this) if this in _begun else _scan(source.path)
+        scan = _scan(source.path)
     except OSError:
         return None  # The other reader says what is wrong.
     if scan is None:
@@ -66,7 +48,7 @@ def open_wide_parquet(source: Source) -> "WideParquetTable | None":
     return None if table.has_rare_types else table
 
 
-def _scan(path: Path, *, rows_too: bool = False) -> "WideScan | None":
+def _scan(path: Path) -> "WideScan | None":
     """Begin to read a file if it is a wide one."""
     if not named_in_utf8(path):
         return None
@@ -76,7 +58,7 @@ def _scan(path: Path, *, rows_too: bool = False) -> "WideScan | None":
         return None
 
     recorded = KEY in footer or PANDAS in footer
-    return WideScan(path, shape, recorded=recorded, rows_too=rows_too)
+    return WideScan(path, shape, recorded=recorded)
 
 
 def _footer(path: Path) -> bytes | None:
@@ -94,26 +76,17 @@ def _footer(path: Path) -> bytes | None:
         return file.read(length)
 
 
-# As many as a piece may have: a larger file is read piece by piece, later.
-_CELLS_AHEAD = 1 << 25
-
-
 class WideScan:
     """To read its footer takes as long as to read such a file: it is begun in a thread."""
 
-    def __init__(
-        self, path: Path, shape: FooterShape, *, recorded: bool, rows_too: bool = False
-    ) -> None:
-        """Begin to read the footer of a file whose shape is known, or all of it if it is small."""
+    def __init__(self, path: Path, shape: FooterShape, *, recorded: bool) -> None:
+        """Begin to read the footer of a file whose shape is known."""
         self.path = path
         self.shape = shape
         self.recorded = recorded
         """Whether the footer may hold a record of how the table was made, by us or by pandas."""
         self._scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
-        self._whole: pl.DataFrame | None = None
-        few = shape.floats is not None and shape.rows * len(shape.floats) <= _CELLS_AHEAD
-        begin = self._read_rows if rows_too and few else self._read_footer
-        self._reader = threading.Thread(target=begin, daemon=True)
+        self._reader = threading.Thread(target=self._read_footer, daemon=True)
         self._reader.start()
 
     def schema(self) -> pl.Schema:
@@ -124,21 +97,13 @@ class WideScan:
     def read(self, positions: list[int] | None) -> pl.DataFrame:
         """Return columns by their positions, or all: polars takes some names for patterns."""
         self._reader.join()
-        if self._whole is not None:
-            return self._whole if positions is None else self._whole.select(pl.nth(*positions))
-        return (
-            self._scan if positions is None else self._scan.select(pl.nth(*positions))
-        ).collect()
+        wanted = self._scan if positions is None else self._scan.select(pl.nth(*positions))
+        return wanted.collect()
 
     def _read_footer(self) -> None:
         """Let the scan read the footer, which it keeps, and no row; errors come again later."""
         with suppress(InputError), plain_errors(self.path.name, KINDS[InputFormat.PARQUET]):
             self._scan.select(pl.nth(0)).limit(0).collect()
-
-    def _read_rows(self) -> None:
-        """Read all columns, of which most will be wanted; errors come again later."""
-        with suppress(InputError), plain_errors(self.path.name, KINDS[InputFormat.PARQUET]):
-            self._whole = self._scan.collect()
 
 
 _KIND = KINDS[InputFormat.PARQUET]

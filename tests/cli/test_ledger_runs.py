@@ -15,10 +15,13 @@ from typing import Any
 import pytest
 
 import dpsel as library
+from dpsel.budget.account import Account
 from dpsel.budget.ledger import LedgerFile
 from dpsel.core.guarantee import Unit
 from dpsel.core.randomness import SystemRandomness
+from dpsel.core.release import Selection
 from dpsel.errors import BudgetError, UsageError
+from dpsel.selection.run import Scored, SelectJob
 from tests.cli.conftest import ROOT, Dpsel
 from tests.cli.test_select import PUBLIC, record_of
 from tests.ledgers import make_ledger, rows, tamper
@@ -483,31 +486,36 @@ def test_a_ledger_that_vanishes_before_the_release_is_stored_ends_the_run(
 def test_a_release_that_was_not_charged_is_a_bug_and_not_released(
     place: Path, dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dpsel.selection import run as running
+    charge, release = Account.charge, SelectJob.release
 
-    right = running.run_select
+    def forgetful(self: Account) -> None:
+        return None
 
-    def forgetful(table: Any, plan: Any, reporter: Any, charge: Any) -> Any:
-        return right(table, plan, reporter, running.charge_nothing)
+    def twice(self: Account) -> str | None:
+        charge(self)
+        return charge(self)
 
-    def twice(table: Any, plan: Any, reporter: Any, charge: Any) -> Any:
-        charge()
-        return right(table, plan, reporter, charge)
-
-    def for_more_rows(table: Any, plan: Any, reporter: Any, charge: Any) -> Any:
-        selection = right(table, plan, reporter, charge)
+    def for_more_rows(self: SelectJob, private: Scored) -> Selection:
+        selection = release(self, private)
         assert selection.guarantee is not None
         stated = replace(selection.guarantee, unit=Unit("row", 2))
         return replace(selection, guarantee=stated)
 
     spent = "note: epsilon 2 was charged to the ledger 'many' and stays charged\n"
     make_ledger(place, name="many")
-    for wrong in (forgetful, twice, for_more_rows):
-        monkeypatch.setattr("dpsel.selection.run.SelectJob.read", wrong)
-        result = dpsel("select", "t.csv", *ASK, "--ledger", "many")
+    mutants: list[tuple[type, str, Any]] = [
+        (Account, "charge", forgetful),
+        (Account, "charge", twice),
+        (SelectJob, "release", for_more_rows),
+    ]
+    for owner, name, wrong in mutants:
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, wrong)
+            result = dpsel("select", "t.csv", *ASK, "--ledger", "many")
         assert (result.code, result.out) == (70, "")
         assert (spent in result.err) is (wrong is not forgetful)
-    assert rows(place) == [("2", None)] * 3
+    # A second charge of one run is refused before it is made.
+    assert rows(place) == [("2", None)] * 2
 
 
 def process(place: Path, *arguments: object, **options: Any) -> subprocess.CompletedProcess[bytes]:

@@ -18,9 +18,10 @@ from pathlib import Path
 import pytest
 
 import dpsel.cli.app as command_line
-from dpsel.budget import account as spending
 from dpsel.core.mechanisms.registry import MECHANISMS
+from dpsel.core.release import Selection
 from dpsel.core.scores.registry import SCORES
+from dpsel.selection.record import selection_text
 from dpsel.tables import wide_parquet
 from tests.hardening.canaries import leaks
 from tests.hardening.neighbors import (
@@ -219,13 +220,11 @@ def test_preprocess_with_public_bounds_ends_alike_for_neighbors(
 
 
 def test_a_record_that_tells_is_noticed(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dpsel.selection.record import selection_text as honest
-
-    def telling(*arguments: object) -> str:
+    def telling(selection: Selection) -> str:
         size = os.path.getsize("t.csv")
-        return honest(*arguments).replace("{", f'{{"size": {size}, ', 1)  # type: ignore[arg-type]
+        return selection_text(selection).replace("{", f'{{"size": {size}, ', 1)
 
-    monkeypatch.setattr(spending, "selection_text", telling)
+    monkeypatch.setattr("dpsel.selection.run.selection_text", telling)
     command = ("select", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC)
     with pytest.raises(AssertionError, match="without row 0"):
         replayed(play, command, "t.csv", neighbors("t.csv", (0,)))

@@ -1,0 +1,55 @@
+"""Wide Parquet files: their footer is read ahead, and no row before a charge."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from dpsel.budget.account import NoAccount
+from dpsel.budget.place import Demands
+from dpsel.selection.request import select_run
+from dpsel.selection.run import SelectJob, carry_out
+from dpsel.tables import wide_parquet
+from dpsel.tables.wide_parquet import WideScan
+from tests.sample_tables import Silent, numbers, request_for
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Take every file for a wide one, and return what is read of it, in order."""
+    monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 1)
+    found: list[str] = []
+    footer, rows = WideScan._read_footer, WideScan.read
+
+    def read_footer(scan: WideScan) -> None:
+        found.append("footer")
+        footer(scan)
+
+    def read_rows(scan: WideScan, positions: list[int] | None) -> pl.DataFrame:
+        found.append("rows")
+        return rows(scan, positions)
+
+    monkeypatch.setattr(WideScan, "_read_footer", read_footer)
+    monkeypatch.setattr(WideScan, "read", read_rows)
+    return found
+
+
+def test_no_row_is_read_before_a_charge(steps: list[str], tmp_path: Path) -> None:
+    class Charging(NoAccount):
+        def charge(self) -> None:
+            steps.append("charge")
+
+    table = tmp_path / "t.parquet"
+    numbers(30, 6).with_columns(who=pl.Series(range(30)), label=pl.lit("ill")).write_parquet(table)
+    for options in (
+        {"exclude": ("who", "label")},
+        {"score": "kendall", "exclude": ("who", "label")},
+        {"person": "who", "exclude": ("label",)},
+        {"target": "label", "positive": "ill", "exclude": ("who",)},
+    ):
+        request = request_for(**options)
+        account = Charging(select_run(table, request), Demands())
+        carry_out(SelectJob(table, request, Silent()), account)
+        assert steps[:3] == ["footer", "charge", "rows"]
+        assert set(steps[3:]) <= {"rows"}
+        steps.clear()
