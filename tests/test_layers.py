@@ -109,3 +109,15 @@ def test_imports_stay_on_their_side_of_the_wall(path: Path) -> None:
 )
 def test_a_hole_in_the_wall_is_noticed(module: str, mutant: str) -> None:
     assert violations(module, mutant)
+
+
+def runs_text(source: str) -> bool:
+    """Return whether a source names what runs a text as code."""
+    names = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    return bool(names & {"eval", "exec", "compile"})
+
+
+def test_no_text_is_run_as_code() -> None:
+    assert [str(path) for path in FILES if runs_text(path.read_text())] == []
+    assert runs_text("eval('1')")
+    assert not runs_text("re.compile('1')")

@@ -26,7 +26,7 @@ def form(command: Callable[..., None]) -> Callable[..., None]:
     Parameters that are no records, such as arguments by position, are left as they are.
     """
     hints = get_type_hints(command, include_extras=True)
-    records = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    records: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     flat: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
         if name in records:

@@ -146,17 +146,19 @@ def parse_truth(text: str, penalty: float) -> Truth:
 _COPIES, _COPIES_OF_WORKER = 4, 2
 
 
-class _Notes:
+class _Notes(Reporter):
     """Passes notes on, but not how far the reading of one table is."""
 
     def __init__(self, reporter: Reporter) -> None:
-        self.note, self.warn = reporter.note, reporter.warn
+        self._reporter = reporter
 
-    def size(self, file_bytes: int) -> None:
-        """Say nothing."""
+    def note(self, message: str) -> None:
+        """Pass it on."""
+        self._reporter.note(message)
 
-    def progress(self, done: float) -> None:
-        """Say nothing."""
+    def warn(self, message: str) -> None:
+        """Pass it on."""
+        self._reporter.warn(message)
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from dpsel.errors import UsageError
 from dpsel.evaluation.data import DataSet
 from dpsel.evaluation.metrics import Picks, lipschitz_bound
 from dpsel.preprocessing.options import Scale
-from dpsel.selection.baseline import Baseline
 from dpsel.selection.lasso import exact_top_k
+from dpsel.selection.options import Baseline
 from dpsel.system.workers import Threads
 
 _MOST_REMEMBERED = 1 << 28

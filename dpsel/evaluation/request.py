@@ -17,9 +17,8 @@ from dpsel.evaluation.data import LASSO, TableRequest, Truth, parse_truth
 from dpsel.evaluation.methods import EvaluatedMethod, parse_methods
 from dpsel.preprocessing.options import DEFAULT_CLIP, Scale
 from dpsel.preprocessing.scaling import check_clip
-from dpsel.selection.baseline import Baseline
 from dpsel.selection.lasso import check_penalty
-from dpsel.selection.options import Bounding
+from dpsel.selection.options import Baseline, Bounding
 from dpsel.selection.request import public_bounds
 from dpsel.system.workers import plan_threads
 from dpsel.tables.columns import Wanted

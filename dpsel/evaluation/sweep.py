@@ -30,8 +30,8 @@ from dpsel.evaluation.metrics import cell_summary, correlations
 from dpsel.evaluation.request import Sweep
 from dpsel.preprocessing.options import Scale
 from dpsel.reporter import Reporter
-from dpsel.selection.baseline import Baseline
 from dpsel.selection.lasso import SOLVER, block_fit, lasso_coefficients, quiet_solver
+from dpsel.selection.options import Baseline
 from dpsel.system.workers import Threads, Workers, plan_threads, ticks
 
 

@@ -71,22 +71,6 @@ ROWS, FEATURES = 100, 2000
 NAME = "synthetic"
 
 
-class _Silent:
-    """Says nothing."""
-
-    def note(self, message: str) -> None:
-        """Say nothing."""
-
-    def warn(self, message: str) -> None:
-        """Say nothing."""
-
-    def size(self, file_bytes: int) -> None:
-        """Say nothing."""
-
-    def progress(self, done: float) -> None:
-        """Say nothing."""
-
-
 def synthetic_trial(plan: Sweep, trial: int) -> list[dict[str, Any]]:
     """Draw a table and run every cell on it once."""
     design = screening_design(ROWS, FEATURES, derived_seed(plan.seed, "design", trial))
@@ -101,7 +85,7 @@ def synthetic_trial(plan: Sweep, trial: int) -> list[dict[str, Any]]:
     )
     once = replace(plan, trials=1)
     nothing = Journal(None, {}, resume=False, force=False)
-    return run_sweep([lambda: data], once, nothing, _Silent(), 1).results
+    return run_sweep([lambda: data], once, nothing, Reporter(), 1).results
 
 
 def run_synthetic(

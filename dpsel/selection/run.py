@@ -89,7 +89,8 @@ def _stored(record: str, account: NoAccount) -> Release:
         selection = Selection.from_dict(json.loads(record))
     except (ValueError, KeyError, TypeError, AttributeError, UsageError):
         raise account.damaged() from None
-    account.refuse_partial(selection.guarantee and selection.guarantee.scope)
+    stated = selection.guarantee
+    account.refuse_partial(None if stated is None else stated.scope)
     return Release(selection, record)
 
 

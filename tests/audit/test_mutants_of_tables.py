@@ -1,8 +1,8 @@
 """Mutants of scores and of the whole command, and the layer of the audit that catches each."""
 
 import json
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -274,10 +274,12 @@ def test_a_file_with_something_of_the_data_in_it_is_caught_by_its_shape(monkeypa
 
 def test_an_exit_code_that_tells_of_the_data_is_caught_by_its_shape(monkeypatch: Patch) -> None:
     class Refusing(SelectJob):
-        def opened(self) -> AbstractContextManager[Table]:
+        @contextmanager
+        def opened(self) -> Iterator[Table]:
             if frame_of(self._place).is_empty():
                 raise InputError("the table has no row")
-            return super().opened()
+            with super().opened() as table:
+                yield table
 
     select_by(Refusing, monkeypatch)
     only("empty", monkeypatch)

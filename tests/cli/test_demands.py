@@ -12,10 +12,10 @@ import dpsel as library
 from dpsel.budget.place import REQUIRE_LEDGER, is_demanded
 from dpsel.errors import UsageError
 from tests.cli.conftest import Dpsel
-from tests.cli.test_reading_ahead import ahead
 from tests.ledgers import make_ledger, rows
+from tests.tables.test_wide_parquet import steps
 
-__all__ = ["ahead"]
+__all__ = ["steps"]
 ASK = ("--target", "y", "--k", 1, "--epsilon", 2)
 KENDALL = ("baseline", "--method", "dpkendall")
 TWO_STAGE = ("baseline", "--method", "two-stage", "--blocks", 2)
@@ -185,13 +185,13 @@ def test_one_of_several_files_is_enough_to_be_refused(place: Path, dpsel: Dpsel)
     assert len(rows(place)) == 1
 
 
-def test_no_row_is_read_ahead_of_a_demand(place: Path, dpsel: Dpsel, ahead: list[Path]) -> None:
+def test_no_row_is_read_ahead_of_a_demand(place: Path, dpsel: Dpsel, steps: list[str]) -> None:
     name = written("p.parquet", dpsel)
     for option in ("--require-ledger", "--require-end-to-end"):
         assert dpsel("select", name, *ASK, option).code == 2
-    assert ahead == []
+    assert "rows" not in steps
     assert dpsel("select", name, *ASK).code == 0
-    assert ahead == [Path(name)]
+    assert "rows" in steps
 
 
 def test_a_stored_release_must_meet_the_demand_too(place: Path, dpsel: Dpsel) -> None:

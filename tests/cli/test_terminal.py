@@ -174,7 +174,7 @@ def test_a_help_text_that_nobody_reads_is_an_output_error_with_a_word() -> None:
 def test_whatever_else_leaves_the_command_is_a_bug_and_not_a_silent_exit(
     dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def leave(**_: object) -> None:
+    def leave(*_: object) -> None:
         sys.exit(0)
 
     monkeypatch.setattr("dpsel.selection.request.make_request", leave)

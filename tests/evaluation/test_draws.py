@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -323,11 +324,12 @@ def test_table_scores_are_those_of_select_wherever_the_rows_are_cut(
         y=pl.Series(y), who=pl.Series([f"p{i}" for i in range(23)])
     )
     # Kendall's score needs no bounds, and select refuses them.
-    asked = {} if bounds is None or score == "kendall" else {"bounds": public}
-    person = {"person": "who", "rows_per_person": unit.rows} if unit.name == "person" else {}
-    expected = scored(
-        frame, score=score, neighbors=str(neighbors), exclude=("who",), **asked, **person
-    )
+    asked: dict[str, Any] = {"score": score, "neighbors": str(neighbors), "exclude": ("who",)}
+    if bounds is not None and score != "kendall":
+        asked["bounds"] = public
+    if unit.name == "person":
+        asked |= {"person": "who", "rows_per_person": unit.rows}
+    expected = scored(frame, **asked)
     for rows_at_once in (1 << 20, 23, 7, 1):
         monkeypatch.setattr(kept, "TILE_CELLS", 3 * rows_at_once)
         found = table_scores(score, DataSet(X, y), bounds, neighbors, unit)
