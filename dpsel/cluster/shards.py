@@ -420,8 +420,8 @@ def score_share(work: ShardWork, share: Shard, threads: int = 1) -> Partial:
     opened: dict[int, Source] = {}
     with unchanged(opened.values()):
         read_batches(
-            _pieces(work, share.split, layout, rows, learned, opened),
-            lambda block: (score.part(block), CellCounts.of(block, bounds)),
+            _pending_batches(work, share.split, layout, rows, learned, opened),
+            lambda batch: (score.part(batch), CellCounts.of(batch, bounds)),
             add,
             threads=threads,
             progress=lambda _: None,
@@ -479,7 +479,7 @@ def cluster_total(
     return total
 
 
-def _pieces(
+def _pending_batches(
     work: ShardWork,
     split: Split,
     layout: Layout,
@@ -487,7 +487,7 @@ def _pieces(
     learned: list[tuple[int, Provenance]],
     opened: dict[int, Source],
 ) -> Iterator[PendingBatch]:
-    """Yield the pieces of a split, and learn what its files are and how they were made."""
+    """Yield the batches of a split, and learn what its files are and how they were made."""
     for number, table in _tables(work, split):
         # The first of several parts of a file: a change between them is one too.
         opened.setdefault(number, table.sources[0])

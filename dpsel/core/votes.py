@@ -17,7 +17,7 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.guarantee import Neighbors, Unit, check_at_least, check_k
 from dpsel.core.mapper import IN_TURN, Mapper
-from dpsel.core.matrix import KeptTable, Matrix, rows_of_lots
+from dpsel.core.matrix import TILE_CELLS, Matrix, TiledMatrix, rows_of_groups
 from dpsel.core.randomness import Randomness, integers_below
 from dpsel.core.scores.base import Scores
 from dpsel.errors import UsageError
@@ -51,36 +51,36 @@ class Voting:
         check_at_least(1, self.blocks, "blocks")
 
 
-def dealt(
+def grouped_blocks(
     X: Matrix, y: FloatArray, block_of_row: IntArray, blocks: int
 ) -> Iterator[tuple[Matrix, FloatArray, list[IntArray]]]:
     """Yield rows and their target, and which of those rows each block has, in the table's order.
 
     A table in memory is yielded as it is, once, with all blocks. One on disk is read through and
-    dealt out to a file that has the rows of neighboring blocks together; then come as many blocks
-    as may be in memory at once, or one that is larger, itself on disk.
+    copied to a file that has the rows of neighboring blocks together; then come as many blocks as
+    may be in memory at once, or one that is larger, itself on disk.
 
     Privacy:
         Guarantee: none; the rows are private.
         Tested by: tests/core/test_matrix.py
     """
-    if not isinstance(X, KeptTable):
-        yield X, y, rows_of_lots(block_of_row, blocks)
+    if not isinstance(X, TiledMatrix):
+        yield X, y, rows_of_groups(block_of_row, blocks)
         return
-    at_once = X.keeper.cells_at_once
+    at_once = X.cells_at_once
     assert at_once is not None
     columns = X.shape[1]
     sizes = np.bincount(block_of_row, minlength=blocks)
     ends = _group_ends(sizes, max(1, at_once // columns))
     group_of_block = np.repeat(np.arange(len(ends)), np.diff([0, *ends]))
-    tables = _dealt_tables(X, group_of_block[block_of_row], len(ends), at_once)
-    rows_of_group = rows_of_lots(group_of_block[block_of_row], len(ends))
+    tables = _matrices_of_groups(X, group_of_block[block_of_row], len(ends), at_once)
+    rows_of_group = rows_of_groups(group_of_block[block_of_row], len(ends))
     begin = 0
     for number, end in enumerate(ends):
         rows, table = rows_of_group[number], tables[number]
-        lots = rows_of_lots(block_of_row[rows] - begin, end - begin)
+        own = rows_of_groups(block_of_row[rows] - begin, end - begin)
         fits = len(rows) * columns <= at_once
-        yield table.array() if fits else table, y[rows], lots
+        yield table.array() if fits else table, y[rows], own
         begin = end
 
 
@@ -95,17 +95,16 @@ def _group_ends(sizes: IntArray, most: int) -> list[int]:
     return [*ends, len(sizes)]
 
 
-def _dealt_tables(
-    X: KeptTable, group_of_row: IntArray, groups: int, at_once: int
-) -> list[KeptTable]:
-    """Return a table for each group of rows, all in one new file."""
-    keeper = X.keeper.another()
-    # What waits to be written fits in memory, for all groups together.
-    tile = min(keeper.tile_cells, max(_LEAST_TILE, at_once // groups))
-    tables = [KeptTable(keeper, X.shape[1], tile_cells=tile) for _ in range(groups)]
+def _matrices_of_groups(
+    X: TiledMatrix, group_of_row: IntArray, groups: int, at_once: int
+) -> list[TiledMatrix]:
+    """Return a matrix for each group of rows, all in one new file."""
+    # The last tiles of all groups, which are not full, together are no larger than that.
+    tile = min(TILE_CELLS, max(_LEAST_TILE, at_once // groups))
+    tables = X.others(groups, tile_cells=tile)
     for start, chunk in X.row_chunks():
         here = group_of_row[start : start + len(chunk)]
-        for group, rows in enumerate(rows_of_lots(here, groups)):
+        for group, rows in enumerate(rows_of_groups(here, groups)):
             if len(rows):
                 tables[group].add(0, chunk[rows])
     return tables
@@ -197,8 +196,8 @@ def votes_for_each_k(
         coefficients = voting.fit(some, target, rows)
         return [largest(coefficients, k) for k in ks]
 
-    for some, target, lots in dealt(X, y, block_of_row, voting.blocks):
-        for vote in voting.mapper.map(partial(voted, some, target), lots, voting.blocks):
+    for some, target, rows_of_blocks in grouped_blocks(X, y, block_of_row, voting.blocks):
+        for vote in voting.mapper.map(partial(voted, some, target), rows_of_blocks, voting.blocks):
             for total, chosen in zip(votes, vote, strict=True):
                 total[chosen] += 1
             done += 1

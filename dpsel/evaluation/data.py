@@ -25,7 +25,7 @@ from dpsel.tables.formats import InputFormat, Orientation
 from dpsel.tables.labels import TargetCoding, label_interval
 from dpsel.tables.opening import unchanged_table
 from dpsel.tables.sources import STDIN, has_scheme, public_place
-from dpsel.tables.spill import all_rows
+from dpsel.tables.spill import read_matrix
 from dpsel.tables.transposed import RawTable, labels_of
 
 
@@ -212,7 +212,7 @@ def load_table(place: str, name: str, plan: TableRequest, reporter: Reporter) ->
         bounds = Bounds(bounds.lower, bounds.upper, interval, coding.two_classes)
     with unchanged_table(open_again()) as table:
         copies = _COPIES + _COPIES_OF_WORKER * plan.threads
-        X, y, cells = all_rows(
+        X, y, cells = read_matrix(
             table, layout, coding, reporter, plan.threads, copies=copies, clipping=bounds
         )
     assumed = is_unit(bounds.lower, bounds.upper)

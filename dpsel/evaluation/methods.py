@@ -10,7 +10,7 @@ from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.batch import Batch
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.core.guarantee import Neighbors, Unit
-from dpsel.core.matrix import KeptTable, Matrix, row_chunks
+from dpsel.core.matrix import Matrix, TiledMatrix, row_chunks
 from dpsel.core.mechanisms.registry import find_mechanism
 from dpsel.core.randomness import Randomness
 from dpsel.core.rounds import kendall_rounds
@@ -171,7 +171,7 @@ def table_scores(
     found = find_score(score).make(bounds or unbounded, neighbors, unit)
     if isinstance(found, WorksAtTheEnd):
         found.work_with(Threads(threads))
-    if isinstance(rows.X, KeptTable) and isinstance(found, KeepsRows):
+    if isinstance(rows.X, TiledMatrix) and isinstance(found, KeepsRows):
         found.take(rows.X, rows.y)
         return found.scores()
     for first, some in row_chunks(rows.X):

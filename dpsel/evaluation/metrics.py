@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray, NumberArray
-from dpsel.core.matrix import KeptTable, Matrix
+from dpsel.core.matrix import Matrix, TiledMatrix
 from dpsel.core.mechanisms.classes import log_subsets
 from dpsel.selection.lasso import tied_share
 
@@ -74,7 +74,7 @@ def top_great_good(picks: IntArray, scores: NumberArray) -> tuple[float, float, 
 
 def correlations(X: Matrix, y: FloatArray) -> FloatArray:
     """Return |Pearson's correlation| of each feature with the target; 0 for a constant one."""
-    if not isinstance(X, KeptTable):
+    if not isinstance(X, TiledMatrix):
         return _correlations(X, y)
     found = [_correlations(X.columns(first, last), y) for first, last in X.column_groups()]
     return np.concatenate([np.zeros(0), *found])

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.guarantee import Unit, check_k
-from dpsel.core.matrix import KeptTable, row_chunks, target_products
+from dpsel.core.matrix import TiledMatrix, row_chunks, target_products
 from dpsel.core.randomness import derived_seed, make_randomness
 from dpsel.core.scores.registry import find_score
 from dpsel.core.votes import Voting, independent_blocks, random_partition, votes_for_each_k
@@ -225,7 +225,7 @@ class _SetSweep:
     @property
     def _on_disk(self) -> bool:
         """Return whether the rows are in a file that only this process has."""
-        return isinstance(self._data.raw.X, KeptTable)
+        return isinstance(self._data.raw.X, TiledMatrix)
 
     def _needs_rows(self, draws: Draws) -> bool:
         """Return whether draws read rows that other processes do not have."""

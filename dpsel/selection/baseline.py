@@ -14,7 +14,7 @@ from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.batch import Batch
 from dpsel.core.bounds import ONE, UNIT_INTERVAL, Bounds, bounded_integers
 from dpsel.core.guarantee import Guarantee, Neighbors
-from dpsel.core.matrix import KeptTable, Matrix, target_products
+from dpsel.core.matrix import Matrix, TiledMatrix, target_products
 from dpsel.core.randomness import Randomness
 from dpsel.core.release import DrawnBy, Selection, release_rounds, release_votes, without_privacy
 from dpsel.core.rounds import MOST_ROUNDS, kendall_rounds
@@ -52,7 +52,7 @@ from dpsel.system.workers import Threads
 from dpsel.tables.cell_counts import cell_notes
 from dpsel.tables.formats import Reading
 from dpsel.tables.opening import open_table, unchanged
-from dpsel.tables.spill import all_rows, as_it_is, memory_for_tables
+from dpsel.tables.spill import memory_for_tables, read_matrix
 from dpsel.tables.table import Table
 
 _MOST_BLOCKS = 100_000
@@ -187,7 +187,7 @@ class BaselineJob:
         common, layout = self._common, self._layout
         raw = self._request.method is Baseline.DPKENDALL
         with unchanged(table.sources):
-            X, y, cells = all_rows(
+            X, y, cells = read_matrix(
                 table,
                 layout,
                 common.coding,
@@ -195,7 +195,7 @@ class BaselineJob:
                 common.threads,
                 copies=_COPIES,
                 clipping=None if raw else self._bounds,
-                change=as_it_is if raw else partial(_bounded, self._bounds),
+                change=None if raw else partial(_bounded, self._bounds),
             )
         assumed = table.provenance is None and not common.guarantee.scope.end_to_end
         for note in cell_notes(cells, [*layout.names, common.wanted.target], assumed=assumed):
@@ -245,7 +245,7 @@ class BaselineJob:
             bounds = Bounds.of([UNIT_INTERVAL] * others.shape[1], UNIT_INTERVAL)
             score = KendallScore(bounds, guarantee.neighbors, guarantee.unit)
             score.work_with(threads)
-            if isinstance(others, KeptTable):
+            if isinstance(others, TiledMatrix):
                 score.take(others, x)
             else:
                 score.add(Batch(0, others, x))

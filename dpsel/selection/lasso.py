@@ -11,7 +11,7 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray, NumberArray
 from dpsel.core.guarantee import check_k
-from dpsel.core.matrix import KeptTable, Matrix, row_chunks
+from dpsel.core.matrix import Matrix, TiledMatrix, row_chunks
 from dpsel.core.votes import Fit
 from dpsel.errors import UsageError
 
@@ -108,9 +108,9 @@ _quiet = _Quiet()
 def lasso_coefficients(X: Matrix, y: FloatArray, penalty: float = PENALTY) -> FloatArray:
     """Return the coefficients of one LASSO on all rows."""
     with quiet_solver(penalty):
-        if not isinstance(X, KeptTable):
+        if not isinstance(X, TiledMatrix):
             return _fitted(np.array(X, dtype=np.float64, order="F"), y, penalty)
-        at_once = X.keeper.cells_at_once
+        at_once = X.cells_at_once
         if at_once is None or X.shape[1] ** 2 <= at_once:
             return _fitted_to_products(X, y, penalty)
         return _fitted_on_disk(X, y, penalty)
@@ -139,7 +139,7 @@ def block_coefficients(
         Tested by: tests/privacy/test_twostage_sensitivity.py
     """
     many = len(rows) * X.shape[1] > _MANY_CELLS and X.shape[1] <= _FEW_COLUMNS
-    if isinstance(X, KeptTable):
+    if isinstance(X, TiledMatrix):
         return (_fitted_to_products if many else _fitted_on_disk)(X, y, penalty)
     # A copy in the solver's order of cells: it may be centred in place.
     block = np.asfortranarray(X[rows])
@@ -163,11 +163,11 @@ def _fitted_to_centred(X: FloatArray, y: FloatArray, penalty: float) -> FloatArr
     return np.asarray(lasso.fit(X, y - y.mean()).coef_, dtype=np.float64)
 
 
-def _fitted_on_disk(X: KeptTable, y: FloatArray, penalty: float) -> FloatArray:
+def _fitted_on_disk(X: TiledMatrix, y: FloatArray, penalty: float) -> FloatArray:
     """Return what `_fitted` does: the solver goes through a file, as often as it takes."""
     if len(y) == 0:
         return np.zeros(X.shape[1])
-    centred = X.keeper.another().mapped(*X.shape)
+    centred = X.zeros()
     for first, last in X.column_groups():
         columns = X.columns(first, last)
         centred[:, first:last] = columns - columns.mean(axis=0)

@@ -23,7 +23,7 @@ from dpsel.tables.cell_counts import CellCounts, cell_notes
 from dpsel.tables.columns import Layout, choose_columns, visible_columns
 from dpsel.tables.opening import file_bytes, open_table, provenance_of_all, unchanged
 from dpsel.tables.provenance import Provenance
-from dpsel.tables.spill import ScratchKeeper
+from dpsel.tables.spill import Spill, memory_for_tables
 from dpsel.tables.table import RowReader, Table, read_batches
 
 # What a score that keeps rows takes, in units of the rows themselves.
@@ -116,6 +116,9 @@ class SelectJob:
         self._layout = layout_of(table, self._request)
         refuse_partial_scope(table, self._request, account)
         self._bounds = bounds_of(table, self._layout, self._request)
+        if find_score(self._request.score).all_rows:
+            # A size in the environment that is none is refused while it costs nothing.
+            memory_for_tables()
         yield
 
     def read(self, table: Table) -> "Scored":
@@ -157,7 +160,7 @@ class SelectJob:
         if isinstance(score, WorksAtTheEnd):
             score.work_with(Threads(request.threads))
         if isinstance(score, KeepsRows):
-            score.keep_in(ScratchKeeper(_COPIES_OF_ROWS))
+            score.keep_in(Spill(features, copies=_COPIES_OF_ROWS))
         clipping = self._bounds if find_score(request.score).needs_bounds else None
         cells = CellCounts(features)
         limit = None if request.wanted.person is None else PersonLimit(request.guarantee.unit.rows)

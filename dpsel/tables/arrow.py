@@ -46,12 +46,12 @@ class ArrowStreamTable:
         self.columns = recorded_columns(columns_of(batches.schema), self.provenance)
 
     def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
-        """Yield all pieces, in order."""
+        """Yield all batches, in order."""
         with plain_errors(self.label, _KIND):
             for batch in self._batches:
                 done = 0.0 if self._stream is None else self._stream.share_read
-                for piece in batch_pieces(batch, layout, rows, self.label):
-                    yield replace(piece, done=done)
+                for pending in pending_batches(batch, layout, rows, self.label):
+                    yield replace(pending, done=done)
 
     def persons(self, position: int) -> Iterator[Any]:
         """Yield one column of all rows, in order."""
@@ -99,20 +99,20 @@ class ArrowFileTable:
                 yield self._read(number, [position])[0]
 
     def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
-        """Yield all pieces, in order."""
+        """Yield all batches, in order."""
         marks = [layout.target] if layout.person is None else [layout.target, layout.person]
         with plain_errors(self.label, _KIND):
             for number in self._groups:
                 if layout.whole_rows:
                     batch = self._reader(None).get_batch(number)
-                    yield from batch_pieces(batch, layout, rows, self.label)
+                    yield from pending_batches(batch, layout, rows, self.label)
                     continue
                 found = self._read(number, marks)
                 if len(found[0]) > _ROWS_AT_ONCE:
-                    yield from self._cut_pieces(number, found, layout, rows)
+                    yield from self._cut_batches(number, found, layout, rows)
                     continue
                 these = rows.rows(found[0], None if layout.person is None else found[1])
-                yield from self._feature_pieces(number, these, layout, rows)
+                yield from self._feature_batches(number, these, layout, rows)
 
     def cells(self) -> Iterator[tuple[int, list[Any]]]:
         """Yield all cells: the first of some columns, and these, batch by batch."""
@@ -134,10 +134,10 @@ class ArrowFileTable:
     def close(self) -> None:
         """Do nothing: every reader closes itself."""
 
-    def _feature_pieces(
+    def _feature_batches(
         self, number: int, these: RowsRead, layout: Layout, rows: RowReader
     ) -> Iterator[PendingBatch]:
-        """Yield the pieces of one batch, whose rows are known."""
+        """Yield the batches of one record batch, whose rows are known."""
         width = max(1, _CELLS_AT_ONCE // max(1, len(these.y)))
         for first in range(0, len(layout.features), width):
             some = list(layout.features[first : first + width])
@@ -145,14 +145,14 @@ class ArrowFileTable:
 
             def read(first: int = first, some: list[int] = some) -> Batch:
                 with plain_errors(self.label, _KIND):
-                    return these.block(first, rows.features(self._read(number, some)))
+                    return these.batch(first, rows.features(self._read(number, some)))
 
             yield PendingBatch(read, done)
 
-    def _cut_pieces(
+    def _cut_batches(
         self, number: int, marks: list[Any], layout: Layout, rows: RowReader
     ) -> Iterator[PendingBatch]:
-        """Yield the pieces of a very long batch: some rows of one column at a time."""
+        """Yield the batches of a very long record batch: some rows of one column at a time."""
         starts = range(0, len(marks[0]), _ROWS_AT_ONCE)
         masks = [
             rows.mask(None if layout.person is None else marks[1].slice(start, _ROWS_AT_ONCE))
@@ -171,7 +171,7 @@ class ArrowFileTable:
                 ) -> Batch:
                     with plain_errors(self.label, _KIND):
                         these = RowsRead(rows.target(marks[0][cut]), mask)
-                        return these.block(place, rows.features([column[cut]]))
+                        return these.batch(place, rows.features([column[cut]]))
 
                 yield PendingBatch(read, done)
 
@@ -200,22 +200,22 @@ def column_ranges(rows: int, columns: int) -> Iterator[range]:
         yield range(first, min(first + width, columns))
 
 
-def batch_pieces(
+def pending_batches(
     batch: pa.RecordBatch, layout: Layout, rows: RowReader, label: str
 ) -> Iterator[PendingBatch]:
-    """Yield the pieces of one record batch in memory, of the table called `label`."""
+    """Yield the batches of one record batch in memory, of the table called `label`."""
     count = len(layout.features)
     at_once = max(1, _CELLS_AT_ONCE // count) if layout.whole_rows else _ROWS_AT_ONCE
     for start in range(0, batch.num_rows, at_once):
         some = batch.slice(start, at_once)
         width = count if layout.whole_rows else max(1, _CELLS_AT_ONCE // some.num_rows)
-        yield from _column_pieces(some, width, layout, rows, label)
+        yield from _column_batches(some, width, layout, rows, label)
 
 
-def _column_pieces(
+def _column_batches(
     batch: pa.RecordBatch, width: int, layout: Layout, rows: RowReader, label: str
 ) -> Iterator[PendingBatch]:
-    """Yield the pieces of one record batch, so many features each."""
+    """Yield the batches of one record batch, so many features each."""
     person = None if layout.person is None else sound(batch.column(layout.person))
     these = rows.rows(sound(batch.column(layout.target)), person)
     for first in range(0, len(layout.features), width):
@@ -225,6 +225,6 @@ def _column_pieces(
 
         def read(first: int = first, some: list[Any] = some) -> Batch:
             with plain_errors(label, _KIND):
-                return these.block(first, rows.features(some))
+                return these.batch(first, rows.features(some))
 
         yield PendingBatch(read, 0.0)

@@ -9,14 +9,14 @@ from dpsel.core.batch import Batch, rows_of
 from dpsel.core.bounds import Bounds, Interval
 from dpsel.core.words import words_of
 
-# Of a block: enough for shares that are right within a few per cent, and hardly any time.
+# Of a batch: enough for shares that are right within a few per cent, and hardly any time.
 _ROWS_LOOKED_AT, _RUNS = 1 << 10, 4
 
 
 class CellCounts:
     """How many cells of each column were of no use, and why: for the data's holder only.
 
-    Of a block with many rows some are looked at, in runs all over it. The counts are whole numbers
+    Of a batch with many rows some are looked at, in runs all over it. The counts are whole numbers
     in one table: a row a kind, a column for every feature, and the last for the target.
 
     Privacy:
@@ -30,21 +30,21 @@ class CellCounts:
         self._counts = np.zeros((5, features + 1), dtype=np.int64)
 
     @staticmethod
-    def of(block: Batch, bounds: Bounds | None) -> "CellCounts":
-        """Look at some rows of a block; without bounds nothing is clipped."""
-        columns = block.X.shape[1]
-        features = slice(block.first_feature, block.first_feature + columns)
-        found = CellCounts(columns, block.first_feature)
-        for some in _runs(len(block.y)):
-            cells, target = np.asarray(rows_of(block.X, some)), block.y[some]
+    def of(batch: Batch, bounds: Bounds | None) -> "CellCounts":
+        """Look at some rows of a batch; without bounds nothing is clipped."""
+        columns = batch.X.shape[1]
+        features = slice(batch.first_feature, batch.first_feature + columns)
+        found = CellCounts(columns, batch.first_feature)
+        for some in _runs(len(batch.y)):
+            cells, target = np.asarray(rows_of(batch.X, some)), batch.y[some]
             limits = None if bounds is None else (bounds.lower[features], bounds.upper[features])
             found._look(slice(0, columns), cells, limits)
             limits = None if bounds is None else _limits_of(bounds.target)
             found._look(slice(columns, columns + 1), target[:, np.newaxis], limits)
-        if block.unreadable is not None:
+        if batch.unreadable is not None:
             # Columns that the folders of a file add are no text.
-            known = [*range(len(block.unreadable.cells) - 1), columns]
-            found._counts[3:, known] += block.unreadable.rows, block.unreadable.cells
+            known = [*range(len(batch.unreadable.cells) - 1), columns]
+            found._counts[3:, known] += batch.unreadable.rows, batch.unreadable.cells
         return found
 
     def _look(
@@ -85,7 +85,7 @@ class CellCounts:
 
 
 def _runs(rows: int) -> list[slice]:
-    """Return the rows of a block that are looked at: all of few, else some runs all over it."""
+    """Return the rows of a batch that are looked at: all of few, else some runs all over it."""
     if rows <= _ROWS_LOOKED_AT:
         return [slice(0, rows)]
     run = _ROWS_LOOKED_AT // _RUNS

@@ -69,7 +69,7 @@ class Layout:
     """Whether the target's cells are labels, not numbers."""
     person: int | None
     whole_rows: bool = False
-    """Whether each piece must hold all features of its rows."""
+    """Whether each batch must hold all features of its rows."""
     all_features: tuple[int, ...] = ()
     """All features of the table, if `features` are only some of them."""
     typed: bool = False

@@ -1,4 +1,4 @@
-"""CSV and TSV tables: the cells of a block of text, as numbers or as texts."""
+"""CSV and TSV tables: the cells of some rows of text, as numbers or as texts."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -12,7 +12,7 @@ from dpsel.core.batch import Batch, Unreadable, rows_of
 from dpsel.system.frames import pl
 from dpsel.tables.cells import TRUTH_WORDS, WORDS_FOR_MISSING, decoded, in_utf8, text_numbers
 from dpsel.tables.columns import Column, Kind, Layout, refuse_target, refuse_text
-from dpsel.tables.delimited_rows import BLOCK_BYTES, TextRows, cut_rows, rows_end
+from dpsel.tables.delimited_rows import TEXT_BYTES, TextRows, cut_rows, rows_end
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import KINDS, InputFormat
 from dpsel.tables.provenance import Provenance, beside, recorded_columns, sidecar
@@ -174,7 +174,7 @@ class _WideCells:
 def _needs_second_look(text: bytes, separator: str) -> bool:
     """Return whether a text may hold cells that the fast reader wrongly calls null.
 
-    Which cells these are is a matter of each cell alone; whether the block has any is only asked
+    Which cells these are is a matter of each cell alone; whether the text has any is only asked
     to save the time.
     """
     return _has_blank_end(text, separator) or _has_truth_word(text)
@@ -220,7 +220,7 @@ def _as_slice(positions: Sequence[int]) -> slice | list[int]:
 
 _KIND = KINDS[InputFormat.CSV]
 _ROWS_LOOKED_AT = 100
-# Of a block: how many rows, cells and columns are looked at as texts, for the data's holder.
+# Of a batch: how many rows, cells and columns are looked at as texts, for the data's holder.
 _FIRST_ROWS, _FIRST_CELLS, _FIRST_COLUMNS = 1 << 7, 1 << 17, 1 << 8
 
 
@@ -229,7 +229,7 @@ class DelimitedTable:
 
     sources: tuple[Source, ...] = ()
 
-    def __init__(self, source: Source, separator: str, block_bytes: int = BLOCK_BYTES) -> None:
+    def __init__(self, source: Source, separator: str, block_bytes: int = TEXT_BYTES) -> None:
         """Open it and read the column names."""
         self.label = source.label
         self._separator = separator
@@ -259,7 +259,7 @@ class DelimitedTable:
     def read_through(self) -> None:
         """Read everything, to know whether what stands beside the file is about it."""
         with plain_errors(self.label, _KIND):
-            for _ in self._text.blocks():
+            for _ in self._text.texts():
                 pass
 
     def close(self) -> None:
@@ -267,37 +267,37 @@ class DelimitedTable:
         self._stream.close()
 
     def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
-        """Yield all pieces, in order."""
+        """Yield all batches, in order."""
         with plain_errors(self.label, _KIND):
-            for number, block in enumerate(self._blocks()):
+            for number, text in enumerate(self._texts()):
                 if number == 0 and not rows.words:
-                    first = block[: rows_end(block, _ROWS_LOOKED_AT)]
+                    first = text[: rows_end(text, _ROWS_LOOKED_AT)]
                     self._refuse_words(first, layout)
 
-                def read(block: bytes = block) -> Batch:
+                def read(text: bytes = text) -> Batch:
                     with plain_errors(self.label, _KIND):
-                        found = _block(self._cells(block), layout, rows)
+                        found = _batch(self._cells(text), layout, rows)
                         if rows.words:
                             return found
-                        return replace(found, unreadable=self._unreadable(block, layout, found))
+                        return replace(found, unreadable=self._unreadable(text, layout, found))
 
                 done = self._text.share_read
                 if rows.ordered:
                     found = read()
-                    yield PendingBatch(lambda found=found: found, done)  # type: ignore[misc]
+                    yield PendingBatch.of(found, done)
                 else:
                     yield PendingBatch(read, done)
 
     def persons(self, position: int) -> Iterator[Any]:
         """Yield one column of all rows, in order."""
         with plain_errors(self.label, _KIND):
-            for block in self._blocks():
-                yield self._cells(block).texts([position])[0]
+            for text in self._texts():
+                yield self._cells(text).texts([position])[0]
 
-    def _blocks(self) -> Iterator[bytes]:
-        """Yield blocks of whole rows."""
-        for block in self._text.blocks():
-            yield from cut_rows(block, len(self.columns))
+    def _texts(self) -> Iterator[bytes]:
+        """Yield texts of whole rows."""
+        for text in self._text.texts():
+            yield from cut_rows(text, len(self.columns))
 
     def _cells(self, text: bytes) -> Cells:
         """Return the cells of whole rows."""
@@ -343,8 +343,8 @@ class DelimitedTable:
             refuse_text([self.columns[position].name for position in wordy], self.label)
 
 
-def _block(cells: Cells, layout: Layout, rows: RowReader) -> Batch:
-    """Return the features and the target of all rows of a block."""
+def _batch(cells: Cells, layout: Layout, rows: RowReader) -> Batch:
+    """Return the features and the target of all rows of a text."""
     if layout.labels:
         X = cells.numbers(layout.features)
         y: Any = cells.texts([layout.target])[0]
@@ -355,7 +355,7 @@ def _block(cells: Cells, layout: Layout, rows: RowReader) -> Batch:
     if rows.words:
         X = cells.fill_in_words(X, layout.features)
     person = None if layout.person is None else cells.texts([layout.person])[0]
-    return rows.rows(y, person).block(0, X)
+    return rows.rows(y, person).batch(0, X)
 
 
 def _wordy(cells: Cells, positions: Sequence[int]) -> list[int]:

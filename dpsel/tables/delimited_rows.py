@@ -1,4 +1,4 @@
-"""Whole rows of a delimited text, a block of bytes at a time.
+"""Whole rows of a delimited text, some bytes at a time.
 
 Quotes follow RFC 4180: a cell may be put in quotes, and then hold separators, line breaks and
 doubled quotes. A text with any other quote does not say where its rows end, and is refused.
@@ -20,17 +20,17 @@ from dpsel.core.arrays import IntArray
 from dpsel.errors import InputError
 from dpsel.tables.sources import ByteStream
 
-BLOCK_BYTES = 1 << 24
+TEXT_BYTES = 1 << 24
 _LONGEST_HEADER = 1 << 28
 # A number has some 25 signs, and so many names are not much shorter.
 _TIMES_THE_HEADER = 16
-# As many as a block of whole rows can have at the most, if every cell has its separator.
-_CELLS_AT_ONCE = BLOCK_BYTES
+# As many as a text of whole rows can have at the most, if every cell has its separator.
+_CELLS_AT_ONCE = TEXT_BYTES
 _BOM = b"\xef\xbb\xbf"
 
 
 class TextRows:
-    """Splits a stream into its header and blocks of whole rows."""
+    """Splits a stream into its header and texts of whole rows."""
 
     def __init__(
         self, stream: ByteStream, separator: str, label: str, block_bytes: int, *, digest: bool
@@ -60,22 +60,22 @@ class TextRows:
         """Return a digest of all bytes, None before the last one was read, or if not wanted."""
         return self._hash.hexdigest() if self._hash is not None and self._ended else None
 
-    def blocks(self) -> Iterator[bytes]:
-        """Yield blocks of whole rows, each row ended by a line feed."""
+    def texts(self) -> Iterator[bytes]:
+        """Yield texts of whole rows, each row ended by a line feed."""
         while more := self._next_bytes():
             if b'"' in self._rest or b'"' in more:
                 self._keep(more)
                 cut = _last_row_end(self._rest)
-                block, self._rest = self._checked(self._rest[:cut]), self._rest[cut:]
+                text, self._rest = self._checked(self._rest[:cut]), self._rest[cut:]
             elif cut := more.rfind(b"\n") + 1:
                 # Most texts have no quotes: every byte is copied once.
-                block = b"".join([self._rest, memoryview(more)[:cut]])
+                text = b"".join([self._rest, memoryview(more)[:cut]])
                 self._rest = more[cut:]
             else:
                 self._keep(more)
-                block = b""
-            if block:
-                yield self._without_long_row(block)
+                text = b""
+            if text:
+                yield self._without_long_row(text)
             if len(self._rest) > self._longest:
                 self._pass_over_row()
                 yield b"\n"
@@ -92,7 +92,7 @@ class TextRows:
             line = self._first_row()
         if not line:
             raise InputError(f"{self._label}: is empty; a first line with column names is needed")
-        self._longest = max(BLOCK_BYTES, _TIMES_THE_HEADER * len(line))
+        self._longest = max(TEXT_BYTES, _TIMES_THE_HEADER * len(line))
         try:
             text = self._checked(line).decode("utf-8")
         except UnicodeDecodeError:
@@ -140,16 +140,16 @@ class TextRows:
         """Put bytes behind those that are part of a row."""
         self._rest += more
 
-    def _without_long_row(self, block: bytes) -> bytes:
+    def _without_long_row(self, text: bytes) -> bytes:
         """Return whole rows, nothing in the first one if it is too long; no other can be."""
-        end = rows_end(block, 1) if len(block) > self._longest else 0
+        end = rows_end(text, 1) if len(text) > self._longest else 0
         if end <= self._longest:
-            return block
+            return text
         self.has_long_rows = True
-        return b"\n" + block[end:]
+        return b"\n" + text[end:]
 
     def _pass_over_row(self) -> None:
-        """Read on to the end of a row, holding a block of it at a time."""
+        """Read on to the end of a row, holding some bytes of it at a time."""
         self.has_long_rows = True
         row = _LongRow(self._separator)
         more, self._rest = self._rest, b""
@@ -189,7 +189,7 @@ class _Place(Enum):
 
 
 class _LongRow:
-    """Finds the end of a row that is not held: block by block, it knows only where it is."""
+    """Finds the end of a row that is not held: text by text, it knows only where it is."""
 
     def __init__(self, separator: str) -> None:
         """Begin at the start of a row."""
@@ -203,7 +203,7 @@ class _LongRow:
         self._inside, self._plain = re.compile(inside), re.compile(plain)
 
     def end_in(self, text: bytes) -> int:
-        """Return where the row ends in its next block, 0 if it does not."""
+        """Return where the row ends in its next text, 0 if it does not."""
         at = 0
         while at < len(text) and self.place is not _Place.STRAY:
             if self.place is _Place.START:

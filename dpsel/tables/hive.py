@@ -41,7 +41,7 @@ class KeyedTable:
         return found if found is None or found.data_dependent or not self._keys else None
 
     def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
-        """Yield all pieces, in order."""
+        """Yield all batches, in order."""
         count = len(self._table.columns)
         own = tuple(place for place in layout.features if place < count)
         more = self._cell if rows.words else self._number
@@ -50,17 +50,17 @@ class KeyedTable:
         inner = replace(inner, target=self._inside(layout.target, own))
         if layout.person is not None:
             inner = replace(inner, person=self._inside(layout.person, own))
-        for piece in self._table.pending_batches(inner, self._rows(layout, rows)):
+        for pending in self._table.pending_batches(inner, self._rows(layout, rows)):
 
-            def read(piece: PendingBatch = piece) -> Batch:
-                block = piece.read()
+            def read(pending: PendingBatch = pending) -> Batch:
+                batch = pending.read()
                 # The last features of some rows: those of the folders come next.
-                if added and block.first_feature + block.X.shape[1] == len(own):
-                    more = np.tile(np.array(added), (len(block.y), 1))
-                    return replace(block, X=np.asfortranarray(np.hstack([block.X, more])))
-                return block
+                if added and batch.first_feature + batch.X.shape[1] == len(own):
+                    more = np.tile(np.array(added), (len(batch.y), 1))
+                    return replace(batch, X=np.asfortranarray(np.hstack([batch.X, more])))
+                return batch
 
-            yield replace(piece, read=read)
+            yield replace(pending, read=read)
 
     def persons(self, position: int) -> Iterator[Any]:
         """Yield one column of all rows, in order."""

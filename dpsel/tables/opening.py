@@ -239,15 +239,15 @@ class _ManyTables:
         self._learn(self._first)
 
     def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
-        """Yield the pieces of all files, in order."""
+        """Yield the batches of all files, in order."""
         # By size, as far as that is known: a small file is read sooner than a large one.
         sizes = [max(1, source.size()) for source in self._sources]
         whole, before = sum(sizes), 0
         for number, (source, size) in enumerate(zip(self._sources, sizes, strict=True)):
             with closing(self._first if number == 0 else self._opener(source)) as table:
                 here = same_layout(layout, self.columns, self.label, table.columns, table.label)
-                for piece in table.pending_batches(here, rows):
-                    yield replace(piece, done=(before + piece.done * size) / whole)
+                for batch in table.pending_batches(here, rows):
+                    yield replace(batch, done=(before + batch.done * size) / whole)
                 self._learn(table)
             before += size
 

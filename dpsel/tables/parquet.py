@@ -31,7 +31,7 @@ _BUFFER, _LEAST_BUFFER, _BUFFERS_IN_ALL = 1 << 18, 1 << 12, 1 << 26
 
 
 class ParquetTable:
-    """One file, read by pyarrow: each piece is a few columns of one row group."""
+    """One file, read by pyarrow: each batch is a few columns of one row group."""
 
     sources: tuple[Source, ...] = ()
 
@@ -64,7 +64,7 @@ class ParquetTable:
                     yield found[0]
 
     def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
-        """Yield all pieces, in order."""
+        """Yield all batches, in order."""
         marks = [place for place in (layout.target, layout.person) if place is not None]
         # Labels and persons are few: as a text for every row they may not fit in memory.
         texts = [place for place in marks if self.columns[place].kind is Kind.TEXT]
@@ -72,11 +72,11 @@ class ParquetTable:
         with plain_errors(self.label, _KIND):
             for group in self._groups:
                 if layout.whole_rows:
-                    yield from self._row_pieces(group, layout, rows)
+                    yield from self._row_batches(group, layout, rows)
                 elif self._metadata.row_group(group).num_rows > _ROWS_AT_ONCE:
-                    yield from self._cut_pieces(group, layout, rows)
+                    yield from self._cut_batches(group, layout, rows)
                 else:
-                    yield from self._whole_pieces(group, layout, rows)
+                    yield from self._whole_batches(group, layout, rows)
 
     def row_groups(self, layout: Layout) -> list[RowGroup]:
         """Return all rows, in order."""
@@ -110,8 +110,8 @@ class ParquetTable:
     def close(self) -> None:
         """Do nothing: every reader closes itself."""
 
-    def _whole_pieces(self, group: int, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
-        """Yield the pieces of a row group whose target fits in memory."""
+    def _whole_batches(self, group: int, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
+        """Yield the batches of a row group whose target fits in memory."""
         marks = [layout.target] if layout.person is None else [layout.target, layout.person]
         found = self._select(self._file().read_row_group(group, self._names(marks)), marks)
         these = rows.rows(found[0], None if layout.person is None else found[1])
@@ -120,12 +120,12 @@ class ParquetTable:
             def read(first: int = first, some: list[int] = some) -> Batch:
                 with plain_errors(self.label, _KIND):
                     table = self._file().read_row_group(group, self._names(some), use_threads=False)
-                    return these.block(first, rows.features(self._select(table, some)))
+                    return these.batch(first, rows.features(self._select(table, some)))
 
             yield PendingBatch(read, done)
 
-    def _cut_pieces(self, group: int, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
-        """Yield the pieces of a very long row group: batch by batch, for a few columns at a time.
+    def _cut_batches(self, group: int, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
+        """Yield the batches of a very long row group: batch by batch, for a few columns at a time.
 
         The target is read again each time; which rows count is kept, as one byte a row.
         """
@@ -144,31 +144,31 @@ class ParquetTable:
                 ) -> Batch:
                     with plain_errors(self.label, _KIND):
                         these = RowsRead(rows.target(found[0]), mask)
-                        return these.block(first, rows.features(found[1:]))
+                        return these.batch(first, rows.features(found[1:]))
 
                 yield PendingBatch(read, done)
 
-    def _row_pieces(self, group: int, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
-        """Yield pieces with all features of some rows."""
+    def _row_batches(self, group: int, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
+        """Yield batches with all features of some rows."""
         count = len(layout.features)
         long = self._metadata.row_group(group).num_rows > _ROWS_AT_ONCE
         if count > _MANY_COLUMNS and not long:
             # Batches would hold a page of every column, which may be all of the row group.
             done = (group + 1) / self._metadata.num_row_groups
-            yield from rows_of_columns(self._whole_pieces(group, layout, rows), count, done)
+            yield from rows_of_columns(self._whole_batches(group, layout, rows), count, done)
             return
         at_once = max(1, _CELLS_AT_ONCE // max(1, count))
         wanted = [layout.target, *layout.features]
         for found in self._batches(group, wanted, at_once):
             these = RowsRead(rows.target(found[0]), None)
-            block = these.block(0, rows.features(found[1:]))
+            batch = these.batch(0, rows.features(found[1:]))
             done = self._done(group, 1.0)
-            yield PendingBatch(lambda block=block: block, done)  # type: ignore[misc]
+            yield PendingBatch.of(batch, done)
 
     def _column_groups(
         self, group: int, rows: int, layout: Layout
     ) -> Iterator[tuple[int, list[int], float]]:
-        """Yield the first feature, the columns and the share done, for the pieces of a group."""
+        """Yield the first feature, the columns and the share done, for the batches of a group."""
         count = len(layout.features)
         width = max(1, _CELLS_AT_ONCE // max(1, rows))
         for first in range(0, max(1, count), width):
@@ -200,7 +200,7 @@ class ParquetTable:
     def _file(self) -> pq.ParquetFile:
         """Return this thread's own reader."""
         if not hasattr(self._own, "file"):
-            # A store answers slowly: ask for the columns of a piece in few requests. Bytes of a
+            # A store answers slowly: ask for the columns of a batch in few requests. Bytes of a
             # file go through a small buffer, which stays in the processor's cache until they are
             # decoded.
             remote = callable(self._place)

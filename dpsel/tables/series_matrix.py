@@ -33,7 +33,7 @@ def read_series_matrix(source: Source, *, label_key: str | None, target: str) ->
 
     A label is what follows `label_key: ` in the sample's characteristics, whatever the key's
     case; a sample without it has a null. A cell of the matrix that is no number is NaN. The
-    file is read in blocks, and a table that does not fit in memory is in a temporary file.
+    file is read row by row, and a table that does not fit in memory is in a temporary file.
 
     Privacy:
         Guarantee: none; the result is private data, like the file.

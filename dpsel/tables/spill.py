@@ -1,20 +1,22 @@
 """Tables that do not fit in memory: how much memory there is, and a temporary file for the rest."""
 
+import mmap
 import os
 import re
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dpsel.core.arrays import FloatArray, NumberArray
+from dpsel.core.arrays import FloatArray
 from dpsel.core.batch import Batch
 from dpsel.core.bounds import Bounds
-from dpsel.core.matrix import TILE_CELLS, Keeper, KeptTable, Matrix, Tile
+from dpsel.core.matrix import TILE_CELLS, Matrix, Tile, TiledMatrix
 from dpsel.errors import InputError, UsageError
 from dpsel.reporter import Reporter
 from dpsel.system.process import reason
@@ -107,6 +109,7 @@ def _left_of_limits() -> Iterator[int]:
 _SHARE_AT_ONCE = 8
 _LEAST_AT_ONCE = 1 << 17
 _CELL = 8
+_PAGE = mmap.ALLOCATIONGRANULARITY
 
 
 def unnamed_file(*, buffering: int = -1) -> Any:
@@ -118,148 +121,89 @@ def unnamed_file(*, buffering: int = -1) -> Any:
     return tempfile.TemporaryFile(buffering=buffering, dir=os.environ.get("TMPDIR") or None)
 
 
-class _ScratchFile:
+class _UnnamedFile:
     """A file that only grows, readable by nobody else: it has no name, and the mode 0600."""
 
     def __init__(self) -> None:
         try:
-            with unnamed_file(buffering=0) as file:
-                self._descriptor = os.dup(file.fileno())
+            self._file = unnamed_file(buffering=0)
         except OSError as error:
             raise _failure(error) from None
-        weakref.finalize(self, os.close, self._descriptor)
         self._end = 0
+        weakref.finalize(self, self._file.close)
 
-    def append(self, values: NumberArray) -> int:
-        """Write the bytes of an array in its own order, and return where they begin."""
+    def extended(self, rows: int, columns: int) -> Tile:
+        """Return what maps a new part of the file, full of zeros."""
         begin = self._end
-        content = _bytes_of(values.reshape(-1, order="A"))
-        try:
-            while content:
-                written = os.pwrite(self._descriptor, content, self._end)
-                self._end += written
-                content = content[written:]
-        except OSError as error:
-            raise _failure(error) from None
-        return begin
-
-    def read(self, begin: int, values: NumberArray) -> None:
-        """Fill an array with the bytes from `begin` on."""
-        content = _bytes_of(values.reshape(-1))
-        while content:
-            got = os.preadv(self._descriptor, [content], begin)
-            if got == 0:
-                raise InputError("the temporary file for rows that do not fit in memory was cut")
-            begin += got
-            content = content[got:]
-
-    def mapped(self, rows: int, columns: int) -> FloatArray:
-        """Return a new part of the file as an array."""
-        begin = -(-self._end // 4096) * 4096
-        self._end = begin + rows * columns * _CELL
+        # Where a mapping may begin.
+        self._end += -(-rows * columns * _CELL // _PAGE) * _PAGE
         try:
             # Room for all of it now: later it could only be refused by a signal.
             if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(self._descriptor, begin, max(1, self._end - begin))
+                os.posix_fallocate(self._file.fileno(), begin, max(1, self._end - begin))
             else:
-                os.ftruncate(self._descriptor, self._end)
-            with os.fdopen(os.dup(self._descriptor), "r+b") as file:
-                return np.memmap(file, np.float64, "r+", begin, (rows, columns), order="F")
+                os.ftruncate(self._file.fileno(), self._end)
+        except OSError as error:
+            raise _failure(error) from None
+        return partial(self._mapped, begin, rows, columns)
+
+    def _mapped(self, begin: int, rows: int, columns: int) -> FloatArray:
+        """Return a part of the file as an array, mapped for as long as anybody has it."""
+        try:
+            cells = np.memmap(self._file, np.float64, "r+", begin, (rows, columns), order="F")
         except (OSError, MemoryError) as error:
             raise _failure(error if isinstance(error, OSError) else OSError(12, "")) from None
+        return cells.view(np.ndarray)
 
 
-class _ScratchTile:
-    """An array, in memory or in a file."""
+class Spill(TiledMatrix):
+    """A matrix whose first tiles are in memory, and the others in a temporary file.
 
-    def __init__(self, X: FloatArray) -> None:
-        self._X: FloatArray | None = X
-        rows, columns = X.shape
-        self.shape = (rows, columns)
-
-    def columns(self, first: int, last: int) -> FloatArray:
-        """Return all rows of some columns."""
-        if self._X is not None:
-            return self._X[:, first:last]
-        rows = self.shape[0]
-        found = np.empty((last - first, rows), dtype=self._kind)
-        self._file.read(self._begin + first * rows * found.itemsize, found)
-        return found.T.astype(np.float64, copy=False)
-
-    def move(self, file: _ScratchFile) -> None:
-        """Write the array to a file, in half the bytes if no value changes by that."""
-        assert self._X is not None
-        values: NumberArray = np.asfortranarray(self._X)
-        with np.errstate(over="ignore"):
-            short = values.astype(np.float32)
-        # By their bits: words are NaN with bits that count.
-        if np.array_equal(short.astype(np.float64).view(np.int64), values.view(np.int64)):
-            values = short
-        self._file, self._kind, self._begin = file, values.dtype, file.append(values)
-        self._X = None
-
-
-class ScratchKeeper:
-    """Keeps arrays in memory, and all of them in a temporary file once they are too large.
-
-    They are if `copies` times their bytes are more than the memory for tables: the caller says
-    how many copies its work makes of a table. Without `copies` none is kept in memory.
+    It fits in memory if `copies` times its bytes are no more than the memory for tables, and then
+    is there: the caller says how many copies its work makes. Without `copies` all is in the file.
+    Tiles are mapped only while they are used, since mappings count where `ulimit` sets a limit.
 
     Privacy:
         Guarantee: none; the file holds the rows, and is as private as the table.
         Tested by: tests/tables/test_spill.py
     """
 
-    def __init__(self, copies: float | None) -> None:
+    def __init__(
+        self, columns: int, *, copies: float | None, tile_cells: int | None = None
+    ) -> None:
         """Look at how much memory there is now."""
         memory = memory_for_tables()
         self._at_once = max(_LEAST_AT_ONCE, memory // _CELL // _SHARE_AT_ONCE)
-        self._most = -1.0 if copies is None else memory / copies
-        # Whoever asked for a tile holds it, and may let go of it.
-        self._held: list[weakref.ref[_ScratchTile]] = []
-        self._bytes = 0
-        self._file: _ScratchFile | None = None if copies is not None else _ScratchFile()
+        self._most_bytes = -1.0 if copies is None else memory / copies
+        self._file: _UnnamedFile | None = None
+        super().__init__(columns, tile_cells=tile_cells or min(TILE_CELLS, self._at_once))
 
     @property
     def cells_at_once(self) -> int | None:
-        """Return how many cells may be in memory at once; None as long as all of them are."""
-        return None if self._file is None else self._at_once
+        """Return how many cells may be in memory at once; None if all of them may."""
+        cells = int(self._rows_of.max(initial=0)) * len(self._rows_of)
+        return None if cells * _CELL <= self._most_bytes else self._at_once
 
-    @property
-    def tile_cells(self) -> int:
-        """Return how many cells of whole rows are cut off at once."""
-        return min(TILE_CELLS, self._at_once)
+    def others(self, count: int, *, tile_cells: int | None = None) -> list[TiledMatrix]:
+        """Return new ones of as many columns, without a row, all in one new file."""
+        file, columns = _UnnamedFile(), len(self._rows_of)
+        cells = tile_cells or min(TILE_CELLS, self._at_once)
+        found = [Spill(columns, copies=None, tile_cells=cells) for _ in range(count)]
+        for spill in found:
+            spill._file, spill._at_once = file, self._at_once
+        return [*found]
 
-    def keep(self, X: FloatArray) -> Tile:
-        """Keep a tile."""
-        tile = _ScratchTile(X)
-        self._bytes += X.size * _CELL
-        if self._file is None and self._bytes <= self._most:
-            self._held.append(weakref.ref(tile))
-            return tile
-        self._file = self._file or _ScratchFile()
-        for reference in self._held:
-            if (held := reference()) is not None:
-                held.move(self._file)
-        self._held.clear()
-        tile.move(self._file)
-        return tile
+    def zeros(self) -> FloatArray:
+        """Return zeros of the same shape, column after column, in a new file."""
+        return _UnnamedFile().extended(*self.shape)()
 
-    def another(self) -> Keeper:
-        """Return one that writes to a file of its own at once."""
-        found = ScratchKeeper(None)
-        found._at_once = self._at_once
-        return found
-
-    def mapped(self, rows: int, columns: int) -> FloatArray:
-        """Return a table of zeros that lies in the file, column after column."""
-        self._file = self._file or _ScratchFile()
-        return self._file.mapped(rows, columns)
-
-
-def _bytes_of(values: NumberArray) -> memoryview:
-    """Return the bytes of an array themselves, not a copy."""
-    return memoryview(values.view(np.uint8).data)
+    def _new_tile(self) -> Tile:
+        """Return one more tile: in memory if those before it leave room there."""
+        columns = len(self._rows_of)
+        if len(self._tiles) * self._tile_rows * columns * _CELL < self._most_bytes:
+            return super()._new_tile()
+        self._file = self._file or _UnnamedFile()
+        return self._file.extended(self._tile_rows, columns)
 
 
 def _failure(error: OSError) -> InputError:
@@ -270,12 +214,7 @@ def _failure(error: OSError) -> InputError:
     )
 
 
-def as_it_is(block: Batch) -> Batch:
-    """Change nothing."""
-    return block
-
-
-def all_rows(
+def read_matrix(
     table: Table,
     layout: Layout,
     coding: TargetCoding,
@@ -284,49 +223,52 @@ def all_rows(
     *,
     copies: float,
     clipping: Bounds | None,
-    change: Callable[[Batch], Batch] = as_it_is,
+    change: Callable[[Batch], Batch] | None = None,
 ) -> tuple[Matrix, FloatArray, CellCounts]:
     """Read all rows: features in columns that lie together in memory, and the target.
 
     The counts tell which cells are of no use, if they are clipped to `clipping`.
 
     If `copies` of the features would not fit in memory, they are kept in a temporary file.
-    `change` is done to every block; it must look at each cell alone.
+    `change` is done to every batch; it must look at each cell alone.
 
     Privacy:
         Guarantee: none; the rows are private.
         Tested by: tests/cli/test_baseline.py, tests/cli/test_larger_than_memory.py
     """
-    X = KeptTable(ScratchKeeper(copies), len(layout.names))
+    X = Spill(len(layout.names), copies=copies)
     targets: list[FloatArray] = [np.empty(0)]
 
     cells = CellCounts(len(layout.names))
 
+    def changed(batch: Batch) -> tuple[Batch, CellCounts]:
+        return batch if change is None else change(batch), CellCounts.of(batch, clipping)
+
     def add(part: tuple[Batch, CellCounts]) -> None:
-        block, counted = part
+        batch, counted = part
         cells.add(counted)
-        X.add(block.first_feature, block.X)
-        if block.first_feature == 0:
-            targets.append(block.y)
+        X.add(batch.first_feature, batch.X)
+        if batch.first_feature == 0:
+            targets.append(batch.y)
 
     reporter.size(file_bytes(table))
     read_batches(
         table.pending_batches(layout, RowReader(coding)),
-        lambda block: (change(block), CellCounts.of(block, clipping)),
+        changed,
         add,
         threads=threads,
         progress=reporter.progress,
     )
-    return X.array() if X.in_memory else X, np.concatenate(targets), cells
+    return X.array() if X.fits_in_memory else X, np.concatenate(targets), cells
 
 
 _COPIES = 2
 
 
 def rows_of_columns(
-    pieces: Iterator[PendingBatch], features: int, done: float
+    batches: Iterator[PendingBatch], features: int, done: float
 ) -> Iterator[PendingBatch]:
-    """Read all pieces, each of a few columns, and yield whole rows, which then are `done`.
+    """Read all batches, each of a few columns, and yield whole rows, which then are `done`.
 
     What does not fit in memory meanwhile is in a temporary file.
 
@@ -334,14 +276,13 @@ def rows_of_columns(
         Guarantee: none; the rows are private.
         Tested by: tests/tables/test_spill.py
     """
-    kept = KeptTable(ScratchKeeper(_COPIES), features)
+    spill = Spill(features, copies=_COPIES)
     targets: list[FloatArray] = [np.empty(0)]
-    for piece in pieces:
-        block = piece.read()
-        kept.add(block.first_feature, block.X)
-        if block.first_feature == 0:
-            targets.append(block.y)
+    for pending in batches:
+        batch = pending.read()
+        spill.add(batch.first_feature, batch.X)
+        if batch.first_feature == 0:
+            targets.append(batch.y)
     y = np.concatenate(targets)
-    for row, X in kept.row_chunks():
-        block = Batch(0, X, y[row : row + len(X)])
-        yield PendingBatch(lambda block=block: block, done)  # type: ignore[misc]
+    for row, X in spill.row_chunks():
+        yield PendingBatch.of(Batch(0, X, y[row : row + len(X)]), done)

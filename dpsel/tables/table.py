@@ -1,4 +1,4 @@
-"""Pieces of a table that can be read on their own, and the threads that read them."""
+"""What a table is, the batches it is read in, and the threads that read them."""
 
 import threading
 from collections import deque
@@ -25,10 +25,15 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class PendingBatch:
-    """A block that has yet to be read, and the share of the table before its end."""
+    """A batch that has yet to be read, and the share of the table before its end."""
 
     read: Callable[[], Batch]
     done: float
+
+    @classmethod
+    def of(cls, batch: Batch, done: float) -> "PendingBatch":
+        """Return one that is in memory already."""
+        return cls(lambda: batch, done)
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ class Table(Protocol):
         ...
 
     def pending_batches(self, layout: Layout, rows: "RowReader") -> Iterator[PendingBatch]:
-        """Yield all pieces, in order."""
+        """Yield all batches, in order."""
         ...
 
     def persons(self, position: int) -> Iterator[Any]:
@@ -93,10 +98,10 @@ class RowsRead:
     y: FloatArray
     keep: BoolArray | None
 
-    def block(
+    def batch(
         self, first_feature: int, X: RealArray | Columns, unreadable: Unreadable | None = None
     ) -> Batch:
-        """Return a block of the features `X` of these rows; there may be none."""
+        """Return a batch of the features `X` of these rows; there may be none."""
         if not X.shape[1]:
             X = np.empty((len(self.y), 0))
         if self.keep is None:
@@ -152,38 +157,38 @@ class RowReader:
 
 
 def read_batches(
-    pieces: Iterator[PendingBatch],
+    batches: Iterator[PendingBatch],
     work: Callable[[Batch], Part],
     add: Callable[[Part], None],
     *,
     threads: int,
     progress: Callable[[float], None],
 ) -> None:
-    """Read every piece, do the work on it, and add up the parts; few pieces are held at a time."""
-    for part in worked_on(pieces, work, threads=threads, progress=progress):
+    """Read every batch, do the work on it, and add up the parts; few are held at a time."""
+    for part in worked_on(batches, work, threads=threads, progress=progress):
         add(part)
 
 
 def worked_on(
-    pieces: Iterator[PendingBatch],
+    batches: Iterator[PendingBatch],
     work: Callable[[Batch], Part],
     *,
     threads: int,
     progress: Callable[[float], None],
 ) -> Iterator[Part]:
-    """Read every piece and yield what the work makes of it, in order; few are held at a time."""
+    """Read every batch and yield what the work makes of it, in order; few are held at a time."""
     pending: deque[tuple[Future[Part], float]] = deque()
     stop = threading.Event()
 
-    def run(piece: PendingBatch) -> Part:
+    def run(batch: PendingBatch) -> Part:
         if stop.is_set():
             raise InterruptedError
-        return work(piece.read())
+        return work(batch.read())
 
     with ThreadPoolExecutor(threads) as pool:
         try:
-            for piece in pieces:
-                pending.append((pool.submit(run, piece), piece.done))
+            for batch in batches:
+                pending.append((pool.submit(run, batch), batch.done))
                 if len(pending) > threads:
                     future, done = pending.popleft()
                     yield future.result()

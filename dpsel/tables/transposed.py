@@ -12,22 +12,21 @@ import numpy as np
 import pyarrow as pa
 
 from dpsel.core.arrays import FloatArray
-from dpsel.core.batch import Batch
-from dpsel.core.matrix import KeptTable
+from dpsel.core.matrix import TiledMatrix
 from dpsel.core.words import without_words
 from dpsel.errors import InputError, UsageError
 from dpsel.system.text import nearest
 from dpsel.tables.cells import kind_of, numbers, text_numbers
 from dpsel.tables.columns import Column, Kind, Layout, Use, refuse_repeated
 from dpsel.tables.delimited import cells_of
-from dpsel.tables.delimited_rows import BLOCK_BYTES, TextRows, row_ends
+from dpsel.tables.delimited_rows import TEXT_BYTES, TextRows, row_ends
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import KINDS, InputFormat, Orientation
 from dpsel.tables.labels import TargetCoding, as_texts, distinct_labels, sorted_labels
 from dpsel.tables.opening import frame_table, open_cells, open_sources, unchanged, unchanged_table
 from dpsel.tables.provenance import Provenance
 from dpsel.tables.sources import STDIN, ByteStream, Source, common_format, find_sources
-from dpsel.tables.spill import ScratchKeeper
+from dpsel.tables.spill import Spill
 from dpsel.tables.table import PendingBatch, RowReader, Table
 
 
@@ -45,7 +44,7 @@ class TransposedTable:
     def __init__(
         self,
         label: str,
-        kept: KeptTable,
+        kept: TiledMatrix,
         features: Sequence[tuple[int, str]],
         target: str,
         marks: Any,
@@ -68,14 +67,14 @@ class TransposedTable:
         return self
 
     def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
-        """Yield pieces with all features of some samples."""
+        """Yield batches with all features of some samples."""
         places = self._places[list(layout.features)]
         for first, last in self._kept.column_groups():
             these = rows.rows(self._marks.slice(first, last - first), None)
             samples = self._kept.columns(first, last).T
             X = np.asfortranarray(samples[:, places])
-            block: Batch = these.block(0, without_words(X) if rows.words else X)
-            yield PendingBatch(lambda block=block: block, last / len(self._marks))  # type: ignore[misc]
+            batch = these.batch(0, without_words(X) if rows.words else X)
+            yield PendingBatch.of(batch, last / len(self._marks))
 
     def persons(self, position: int) -> Iterator[Any]:
         """Yield one column of all samples, in order."""
@@ -103,7 +102,7 @@ class FeatureRows:
         self.samples = [name.strip() for name in samples]
         self.names: list[str] = []
         self.marks: list[str | None] = []
-        self._kept = KeptTable(ScratchKeeper(_COPIES), len(samples))
+        self._kept = Spill(len(samples), copies=_COPIES)
         if not samples:
             raise InputError(f"{label}: has one column only; is the separator right?")
         _refuse_unclear(self.samples, "sample", label)
@@ -137,7 +136,7 @@ class FeatureRows:
             raise InputError(f"{self.label}: has no feature; one a row is needed")
         texts = [(mark or "").strip() or None for mark in (labels or self.marks)]
         marks = pa.array(texts, pa.large_string())
-        if not self._kept.in_memory:
+        if not self._kept.fits_in_memory:
             features = [(place, name) for name, place in fields.items()]
             return TransposedTable(self.label, self._kept, features, target, marks)
         chunks = (np.ascontiguousarray(rows) for _, rows in self._kept.row_chunks())
@@ -182,31 +181,31 @@ def read_feature_rows(
 
 def text_rows(stream: ByteStream, separator: str, label: str, target: str) -> FeatureRows:
     """Return the features of a delimited text; the cells of the row `target` are its marks."""
-    text = TextRows(stream, separator, label, BLOCK_BYTES, digest=False)
+    text = TextRows(stream, separator, label, TEXT_BYTES, digest=False)
     width = len(text.header)
     rows = FeatureRows(label, text.header[1:])
-    for content in text.blocks():
-        block = _BLANK_LINES.sub(b"\n", b"\n" + content)[1:]
+    for content in text.texts():
+        lines = _BLANK_LINES.sub(b"\n", b"\n" + content)[1:]
         if not rows.names:
-            further = cells_of(block, separator, width + 1).texts([width])[0]
+            further = cells_of(lines, separator, width + 1).texts([width])[0]
             if 2 * further.null_count < len(further):
                 raise InputError(f"{label}: the first line lacks a name, perhaps for the features")
-        cells = cells_of(block, separator, width)
+        cells = cells_of(lines, separator, width)
         names = cells.texts([0])[0].to_pylist()
         rows.add_names(names)
         rows.add_cells(0, cells.numbers(range(1, width)))
         if target in names:
-            line = cells_of(_line(block, names.index(target)), separator, width)
+            line = cells_of(_line(lines, names.index(target)), separator, width)
             rows.marks = [cell[0].as_py() for cell in line.texts(range(1, width))]
     if text.has_long_rows:
         raise InputError(f"{label}: a row is far longer than the first line; this is no table")
     return rows
 
 
-def _line(block: bytes, number: int) -> bytes:
-    """Return one row of a block; a line feed inside quotes ends none."""
-    ends = row_ends(block)
-    return block[ends[number - 1] if number else 0 : ends[number]]
+def _line(lines: bytes, number: int) -> bytes:
+    """Return one row of some; a line feed inside quotes ends none."""
+    ends = row_ends(lines)
+    return lines[ends[number - 1] if number else 0 : ends[number]]
 
 
 def _typed_rows(table: Any, target: str) -> FeatureRows:
@@ -298,7 +297,7 @@ def _read_labels(labels: Source, rows: FeatureRows) -> list[str | None]:
 def _all_bytes(source: Source) -> bytes:
     """Return all bytes of a source, decompressed."""
     with closing(source.open_stream()) as stream:
-        return b"".join(iter(lambda: stream.read(BLOCK_BYTES), b""))
+        return b"".join(iter(lambda: stream.read(TEXT_BYTES), b""))
 
 
 def _refuse_unclear(names: Sequence[str], what: str, label: str) -> None:
@@ -423,8 +422,8 @@ def labels_of(open_again: Callable[[], Table], layout: Layout) -> tuple[str, ...
             return np.zeros(len(column))
 
     with unchanged_table(open_again()) as table:
-        for piece in table.pending_batches(layout, RowReader(Collector())):
-            piece.read()
+        for batch in table.pending_batches(layout, RowReader(Collector())):
+            batch.read()
             if len(labels) > _MOST_LABELS:
                 name = table.columns[layout.target].name
                 raise InputError(

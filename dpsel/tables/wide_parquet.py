@@ -112,7 +112,7 @@ _CELLS_A_SHARE = 1 << 20
 
 
 class WideParquetTable:
-    """One file, read by polars: each piece is all rows of very many columns."""
+    """One file, read by polars: each batch is all rows of very many columns."""
 
     sources: tuple[Source, ...] = ()
 
@@ -152,7 +152,7 @@ class WideParquetTable:
         return tuple(map(Column, schema.names(), map(kinds.__getitem__, classes)))
 
     def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
-        """Yield all pieces, in order."""
+        """Yield all batches, in order."""
         if not self._in_utf8(layout, features=rows.words):
             yield from self._other_reader().pending_batches(layout, rows)
             return
@@ -183,7 +183,7 @@ class WideParquetTable:
                     some: RealArray = matrix[:, start : start + share],
                     rows: RowsRead = these,
                 ) -> Batch:
-                    return rows.block(place, some)
+                    return rows.batch(place, some)
 
                 done = first + min(start + share, len(features))
                 yield PendingBatch(read, min(1.0, done / max(1, count)))

@@ -1,7 +1,6 @@
 """Tables that do not fit in memory: every way of reading them, and every method on them."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,21 +12,20 @@ from dpsel.core.batch import Batch
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds, Interval
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.matrix import (
-    KeptTable,
-    MemoryKeeper,
+    TiledMatrix,
     changed,
     column_of,
     row_chunks,
     target_products,
 )
 from dpsel.core.scores.kendall import KendallScore
-from dpsel.core.votes import dealt
+from dpsel.core.votes import grouped_blocks
 from dpsel.evaluation.data import DataSet, EvaluationData
 from dpsel.evaluation.methods import table_scores
 from dpsel.evaluation.metrics import correlations
 from dpsel.preprocessing.options import Scale
 from dpsel.selection.lasso import lasso_coefficients
-from dpsel.tables.spill import ScratchKeeper
+from dpsel.tables.spill import Spill
 from tests.voting import lasso_votes, lasso_votes_for_each_k
 
 # The least that is worked on at once is 2^17 cells: these are some groups of that.
@@ -59,26 +57,29 @@ def raw(rows: int = ROWS, columns: int = COLUMNS) -> FloatArray:
     return X
 
 
-def kept(X: FloatArray) -> KeptTable:
-    table = KeptTable(ScratchKeeper(None), X.shape[1])
+def kept(X: FloatArray) -> Spill:
+    table = Spill(X.shape[1], copies=None)
     for first, rows in row_chunks(X):
         assert first == table.shape[0]
         table.add(0, rows)
-    assert not table.in_memory
+    assert not table.fits_in_memory
     return table
 
 
 @given(st.data())
-def test_a_kept_table_is_the_table_wherever_it_was_cut(data: st.DataObject) -> None:
+def test_a_spill_is_the_table_wherever_it_was_cut(data: st.DataObject) -> None:
     rows, columns = data.draw(st.integers(0, 40)), data.draw(st.integers(1, 9))
     X = np.random.default_rng(2).standard_normal((rows, columns))
     if data.draw(st.booleans()):
         X = np.rint(X)
-    kind = data.draw(st.sampled_from(["memory", "disk", "from one to the other"]))
-    keeper: Any = MemoryKeeper() if kind == "memory" else ScratchKeeper(None)
-    if kind == "from one to the other":
-        keeper = ScratchKeeper(2e6 / max(1, X.nbytes))
-    table = KeptTable(keeper, columns, tile_cells=data.draw(st.integers(1, 100)))
+    kind = data.draw(st.sampled_from(["memory", "disk", "first memory, then disk"]))
+    tile_cells = data.draw(st.integers(1, 100))
+    table: TiledMatrix
+    if kind == "memory":
+        table = TiledMatrix(columns, tile_cells=tile_cells)
+    else:
+        copies = None if kind == "disk" else 2e6 / max(1, X.nbytes)
+        table = Spill(columns, copies=copies, tile_cells=tile_cells)
     row = 0
     while row < rows:
         next_row = data.draw(st.integers(row + 1, rows))
@@ -89,7 +90,7 @@ def test_a_kept_table_is_the_table_wherever_it_was_cut(data: st.DataObject) -> N
             first = last
         row = next_row
     assert table.shape == X.shape or rows == 0
-    assert table.in_memory == (kind == "memory") or rows == 0
+    assert table.fits_in_memory == (kind == "memory") or rows == 0
     if rows:
         first = data.draw(st.integers(0, columns - 1))
         last = data.draw(st.integers(first + 1, columns))
@@ -115,9 +116,8 @@ def test_groups_of_columns_cover_the_table_and_fit() -> None:
         assert np.array_equal(table.columns(first, last), X[:, first:last], equal_nan=True)
 
 
-def test_blocks_out_of_order_are_refused() -> None:
-    for keeper in (MemoryKeeper(), ScratchKeeper(None)):
-        table = KeptTable(keeper, 4)
+def test_batches_out_of_order_are_refused() -> None:
+    for table in (TiledMatrix(4), Spill(4, copies=None)):
         table.add(0, np.zeros((3, 2)))
         with pytest.raises(ValueError, match="order of the rows"):
             table.add(1, np.zeros((3, 2)))
@@ -141,15 +141,15 @@ def test_a_changed_table_has_the_changed_cells() -> None:
         return np.clip(cells, lower[columns], 1.0)
 
     found = changed(kept(X), change)
-    assert isinstance(found, KeptTable)
+    assert isinstance(found, TiledMatrix)
     expected = changed(X, change)
-    assert not isinstance(expected, KeptTable)
+    assert not isinstance(expected, TiledMatrix)
     assert np.array_equal(expected, np.clip(X, lower, 1.0), equal_nan=True)
     assert np.array_equal(found.array(), expected, equal_nan=True)
 
 
 @pytest.mark.parametrize("score", ["dot", "covariance", "kendall"])
-def test_scores_of_a_kept_table_are_the_same(score: str) -> None:
+def test_scores_of_a_spill_are_the_same(score: str) -> None:
     X = raw(3000)
     y = np.random.default_rng(4).integers(0, 3, 3000) / 2
     expected = table_scores(score, DataSet(X, y), None, Neighbors.ADD_REMOVE, Unit())
@@ -159,34 +159,35 @@ def test_scores_of_a_kept_table_are_the_same(score: str) -> None:
     assert len(set(found.values.tolist())) > COLUMNS // 2
 
 
-def test_kendall_keeps_blocks_where_it_is_told_to() -> None:
+def test_kendall_keeps_rows_where_it_is_told_to() -> None:
     X, y = raw(3000), np.random.default_rng(4).standard_normal(3000)
     bounds = Bounds.of([UNIT_INTERVAL] * COLUMNS, UNIT_INTERVAL)
     found = []
-    for keeper in (MemoryKeeper(), ScratchKeeper(None), ScratchKeeper(2.0)):
+    spills = (Spill(COLUMNS, copies=copies) for copies in (None, 2.0))
+    for matrix in (TiledMatrix(COLUMNS), *spills):
         score = KendallScore(bounds, Neighbors.ADD_REMOVE, Unit())
-        score.keep_in(keeper)
+        score.keep_in(matrix)
         for row in range(0, 3000, 700):
             for first in range(0, COLUMNS, 7):
                 score.add(Batch(first, X[row : row + 700, first : first + 7], y[row : row + 700]))
-        assert (keeper.cells_at_once is None) == isinstance(keeper, MemoryKeeper)
+        assert (matrix.cells_at_once is None) == (not isinstance(matrix, Spill))
         found.append(score.scores().values.tolist())
     assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 7, 95, 400])
-def test_blocks_of_a_kept_table_have_the_same_rows_and_votes(blocks: int) -> None:
+def test_blocks_of_a_spill_have_the_same_rows_and_votes(blocks: int) -> None:
     rows = made()
     # The last blocks are empty, as they may be where rows draw their block.
     block_of_row = np.random.default_rng(3).integers(0, max(1, blocks - 2), ROWS)
     seen = 0
-    for X, y, lots in dealt(kept(rows.X), rows.y, block_of_row, blocks):
-        cells = X if not isinstance(X, KeptTable) else X.array()
-        assert cells.size <= 1 << 17 or len(lots) == 1
-        for lot in lots:
+    for X, y, rows_of_blocks in grouped_blocks(kept(rows.X), rows.y, block_of_row, blocks):
+        cells = X if not isinstance(X, TiledMatrix) else X.array()
+        assert cells.size <= 1 << 17 or len(rows_of_blocks) == 1
+        for places in rows_of_blocks:
             own = block_of_row == seen
-            assert np.array_equal(cells[lot], rows.X[own])
-            assert np.array_equal(y[lot], rows.y[own])
+            assert np.array_equal(cells[places], rows.X[own])
+            assert np.array_equal(y[places], rows.y[own])
             seen += 1
     assert seen == blocks
     shares: list[float] = []
@@ -218,14 +219,12 @@ def test_votes_for_several_k_are_the_same() -> None:
 
 @pytest.mark.parametrize("penalty", [0.1, 0.02, 0.001])
 @pytest.mark.parametrize("shape", [(9000, 50), (400, 600)], ids=["by products", "on disk"])
-def test_the_lasso_of_a_kept_table_is_that_of_the_table(
-    shape: tuple[int, int], penalty: float
-) -> None:
+def test_the_lasso_of_a_spill_is_that_of_the_table(shape: tuple[int, int], penalty: float) -> None:
     rows = made(*shape)
     # A column that hardly varies, far from 0.
     rows.X[:, 7] = 0.75 + rows.X[:, 7] / 4096
     X = kept(rows.X)
-    at_once = X.keeper.cells_at_once
+    at_once = X.cells_at_once
     assert at_once is not None
     assert (shape[1] ** 2 <= at_once) == (shape[1] == 50)
     found = lasso_coefficients(X, rows.y, penalty)
@@ -235,7 +234,7 @@ def test_the_lasso_of_a_kept_table_is_that_of_the_table(
     assert lasso_coefficients(kept(rows.X[:0]), rows.y[:0], penalty).tolist() == [0] * shape[1]
 
 
-def test_correlations_of_a_kept_table_are_the_same() -> None:
+def test_correlations_of_a_spill_are_the_same() -> None:
     rows = made()
     rows.X[:, 9] = 0.25
     found, expected = correlations(kept(rows.X), rows.y), correlations(rows.X, rows.y)
@@ -246,12 +245,12 @@ def test_correlations_of_a_kept_table_are_the_same() -> None:
 
 @pytest.mark.parametrize("labels", [False, True])
 @pytest.mark.parametrize("scale", Scale)
-def test_scaled_rows_of_a_kept_table_are_the_same(scale: Scale, labels: bool) -> None:
+def test_scaled_rows_of_a_spill_are_the_same(scale: Scale, labels: bool) -> None:
     X, y = raw(3000), np.random.default_rng(4).integers(0, 3, 3000) / 2
     bounds = Bounds.of([Interval(-1.0, place + 1.0) for place in range(COLUMNS)], UNIT_INTERVAL)
     data = EvaluationData("any", tuple("ab" * 25), DataSet(X, y), bounds, labels)
     expected = data.scaled(scale, 0.75)
     found = replace(data, raw=DataSet(kept(X), y)).scaled(scale, 0.75)
-    assert isinstance(found.X, KeptTable)
+    assert isinstance(found.X, TiledMatrix)
     assert np.array_equal(found.X.array(), expected.X)
     assert np.array_equal(found.y, expected.y)

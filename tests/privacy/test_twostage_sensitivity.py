@@ -12,12 +12,12 @@ from hypothesis.extra.numpy import arrays
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.guarantee import Neighbors, Unit
-from dpsel.core.matrix import KeptTable, Matrix
+from dpsel.core.matrix import Matrix, TiledMatrix
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import Scores
 from dpsel.core.votes import contiguous_blocks, independent_blocks, random_partition
 from dpsel.selection.lasso import _centred_products, _fitted, _fitted_to_products, quiet_solver
-from dpsel.tables.spill import ScratchKeeper
+from dpsel.tables.spill import Spill
 from tests.chi_square import ALPHA, p_value
 from tests.core.test_randomness import Scripted
 from tests.voting import lasso_scores, lasso_votes
@@ -174,9 +174,9 @@ def twins(rows: int) -> tuple[FloatArray, FloatArray]:
 
 def where_it_fits(X: FloatArray) -> Matrix:
     """Put rows where `baseline` would: in memory, or on disk if there are too many."""
-    table = KeptTable(ScratchKeeper(3), X.shape[1])
+    table = Spill(X.shape[1], copies=3)
     table.add(0, X)
-    return table.array() if table.in_memory else table
+    return table.array() if table.fits_in_memory else table
 
 
 def test_a_row_moves_no_vote_of_another_block_when_it_sends_the_table_to_disk(
@@ -185,7 +185,7 @@ def test_a_row_moves_no_vote_of_another_block_when_it_sends_the_table_to_disk(
     monkeypatch.setenv("DPSEL_MEMORY", MEMORY)
     X, y = twins(ROWS_IN_MEMORY + 1)
     tables = [where_it_fits(X[:-1]), where_it_fits(X)]
-    assert [isinstance(table, KeptTable) for table in tables] == [False, True]
+    assert [isinstance(table, TiledMatrix) for table in tables] == [False, True]
     # Two blocks, each too large to be worked on at once; the new row has a third for itself.
     block_of_row = np.append(np.arange(ROWS_IN_MEMORY) % 2, 2)
     for k in (5, 11, 15):
@@ -218,7 +218,7 @@ def test_products_are_the_same_however_the_rows_are_cut(monkeypatch: pytest.Monk
     assert expected[0] == pytest.approx(moved_X.T @ moved_X, rel=1e-9, abs=1e-9)
     assert expected[1] == pytest.approx(moved_X.T @ moved_y, rel=1e-9, abs=1e-9)
     for tile_cells in (TWINS, 7 * TWINS, 999 * TWINS):
-        table = KeptTable(ScratchKeeper(None), TWINS, tile_cells=tile_cells)
+        table = Spill(TWINS, copies=None, tile_cells=tile_cells)
         table.add(0, X)
         for ours, theirs in zip(_centred_products(table, y), expected, strict=True):
             assert ours.tobytes() == theirs.tobytes()

@@ -137,7 +137,7 @@ def test_lines_without_anything_before_the_header_are_passed_over(tmp_path: Path
 def test_an_open_quote_is_refused_without_reading_on_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpsel.tables.delimited_rows.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("dpsel.tables.delimited_rows.TEXT_BYTES", 1000)
     for start in ('"1', '5"'):
         path = tmp_path / "t.csv"
         path.write_text(f"x,y\n{start},1\n" + "1,1\n" * 100_000)
@@ -163,7 +163,7 @@ def test_a_row_that_is_too_long_is_one_of_missing_values(
     kind: str, block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever comes before it: whether it is too long is a matter of that row alone."""
-    monkeypatch.setattr("dpsel.tables.delimited_rows.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("dpsel.tables.delimited_rows.TEXT_BYTES", 1000)
     row = b"1,1," + LONG_CELLS[kind] + b",1"
     for before, end in itertools.product((0, 1, 13, 40), (b"\n", b"\r\n", b"")):
         path = tmp_path / "t.csv"
@@ -180,7 +180,7 @@ def test_a_row_that_is_too_long_is_one_of_missing_values(
 def test_the_longest_row_is_as_long_wherever_it_is(
     length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpsel.tables.delimited_rows.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("dpsel.tables.delimited_rows.TEXT_BYTES", 1000)
     path = tmp_path / "t.csv"
     for before, block_bytes in itertools.product(range(0, 50, 7), (1, 10, 333, 1000)):
         path.write_bytes(b"x,y\n" + b"0,0\n" * before + b"1," + b"0" * (length - 3) + b"1\n")
@@ -192,7 +192,7 @@ def test_the_longest_row_is_as_long_wherever_it_is(
 def test_a_row_may_be_many_times_as_long_as_the_first_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpsel.tables.delimited_rows.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("dpsel.tables.delimited_rows.TEXT_BYTES", 1000)
     names = [f"x{place}" for place in range(400)]
     path = tmp_path / "t.csv"
     row = ",".join(["1.000000000000000000000"] * 401)

@@ -100,7 +100,7 @@ def test_the_cut_into_blocks_does_not_matter(
     block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(series_matrix, "_HEAD_BYTES", block_bytes)
-    monkeypatch.setattr(feature_rows, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(feature_rows, "TEXT_BYTES", block_bytes)
     check(read(tmp_path, WHOLE))
     check(read(tmp_path, WHOLE.replace("\n", "\r\n") + "more\t1\t2\t3\n" * 20))
     almost = "!series_matrix_table_ending"
@@ -132,7 +132,7 @@ def test_a_matrix_that_does_not_fit_in_memory_is_the_same(
         f"!Sample_geo_accession\t{names}\n!Sample_characteristics_ch1\t{states}\n"
         f"{BEGIN}ID_REF\t{names}\n" + "\n".join(lines) + f"\n{END}"
     )
-    monkeypatch.setattr(feature_rows, "BLOCK_BYTES", 1 << 18)
+    monkeypatch.setattr(feature_rows, "TEXT_BYTES", 1 << 18)
     whole = read(tmp_path, text, "state")
     monkeypatch.setenv("DPSEL_MEMORY", "100KB")
     kept = read(tmp_path, text, "state")

@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import weakref
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpsel.core.matrix import KeptTable
 from dpsel.errors import InputError, UsageError
 from dpsel.tables import parquet as parquet_table
 from dpsel.tables import wide_parquet
@@ -21,7 +21,7 @@ from dpsel.tables.columns import Wanted, choose_columns
 from dpsel.tables.labels import TargetCoding
 from dpsel.tables.opening import open_table
 from dpsel.tables.sources import _spooled
-from dpsel.tables.spill import ScratchKeeper, memory_for_tables, parsed_size
+from dpsel.tables.spill import Spill, memory_for_tables, parsed_size
 from dpsel.tables.table import RowReader
 from tests.cli.conftest import ROOT
 from tests.sample_tables import numbers
@@ -91,55 +91,78 @@ def test_the_file_has_no_name_and_is_gone_with_the_rows(
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     before = set(open_files())
-    keeper = ScratchKeeper(None)
-    tile = keeper.keep(np.full((1000, 3), 0.1))
+    spill = Spill(3, copies=None, tile_cells=3 * 1024)
+    spill.add(0, np.full((1000, 3), 0.1))
     (new,) = (file for name, file in open_files().items() if name not in before)
     assert os.listdir(tmp_path) == []
     assert stat.S_IMODE(new.st_mode) == 0o600
     assert new.st_nlink == 0
-    assert new.st_size == 1000 * 3 * 8
-    assert tile.columns(1, 2).tolist() == [[0.1]] * 1000
-    del tile, keeper
+    assert new.st_size == 1024 * 3 * 8
+    assert spill.columns(1, 2).tolist() == [[0.1]] * 1000
+    del spill
     assert set(open_files()) == before
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
-@pytest.mark.parametrize(
-    ("value", "size"), [(0.1, 8), (0.5, 4), (np.nan, 4), (-np.inf, 4), (1e300, 8), (2.0**24 + 1, 8)]
-)
-def test_values_take_four_bytes_only_if_none_changes(value: float, size: int) -> None:
+@pytest.mark.parametrize("value", [0.1, 0.5, np.nan, -np.inf, 1e300, 2.0**24 + 1])
+def test_values_take_eight_bytes_and_none_changes(value: float) -> None:
     before = set(open_files())
-    keeper = ScratchKeeper(None)
+    spill = Spill(2, copies=None, tile_cells=2 * 512)
     X = np.zeros((50, 2))
     X[7, 1] = value
-    tile = keeper.keep(X)
+    spill.add(0, X)
     (new,) = (file for name, file in open_files().items() if name not in before)
-    assert new.st_size == 100 * size
-    assert np.array_equal(tile.columns(0, 2), X, equal_nan=True)
+    assert new.st_size == 2 * 512 * 8
+    assert spill.columns(0, 2).tobytes() == np.asfortranarray(X).tobytes()
 
 
-def test_rows_stay_in_memory_until_their_copies_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_stay_in_memory_until_their_copies_do_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DPSEL_MEMORY", "24000")
-    keeper = ScratchKeeper(3.0)
-    first = keeper.keep(np.full((500, 1), 0.1))
-    second = keeper.keep(np.full((500, 1), 0.2))
-    assert keeper.cells_at_once is None
-    third = keeper.keep(np.full((1, 1), 0.3))
-    assert keeper.cells_at_once == 1 << 17
-    assert [float(tile.columns(0, 1)[-1, 0]) for tile in (first, second, third)] == [0.1, 0.2, 0.3]
+    # No file is made as long as all rows fit.
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "missing"))
+    spill = Spill(1, copies=3.0, tile_cells=500)
+    spill.add(0, np.full((500, 1), 0.1))
+    spill.add(0, np.full((500, 1), 0.2))
+    assert spill.cells_at_once is None
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    spill.add(0, np.full((1, 1), 0.3))
+    assert spill.cells_at_once == 1 << 17
+    assert spill.columns(0, 1)[[499, 999, 1000], 0].tolist() == [0.1, 0.2, 0.3]
 
 
-def test_a_mapped_table_lies_behind_what_was_kept() -> None:
-    keeper = ScratchKeeper(None)
-    tile = keeper.keep(np.full((7, 3), 0.1))
-    mapped = keeper.mapped(5, 2)
-    assert mapped.flags.f_contiguous
-    assert mapped.tolist() == [[0.0] * 2] * 5
-    mapped[:] = 2.0
-    later = keeper.keep(np.full((7, 3), 0.3))
-    assert mapped.tolist() == [[2.0] * 2] * 5
-    assert tile.columns(0, 3).tolist() == [[0.1] * 3] * 7
-    assert later.columns(2, 3).tolist() == [[0.3]] * 7
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_the_first_tiles_are_in_memory_and_the_others_in_the_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DPSEL_MEMORY", "24576")
+    before = set(open_files())
+    spill = Spill(2, copies=3.0, tile_cells=512)
+    X = np.random.default_rng(0).random((256 * 7, 2))
+    for row in range(0, len(X), 100):
+        spill.add(0, X[row : row + 100])
+    (new,) = (file for name, file in open_files().items() if name not in before)
+    # 8 KiB of memory are two tiles of 4 KiB each.
+    assert new.st_size == (7 - 2) * 512 * 8
+    assert np.array_equal(spill.columns(0, 2), X)
+
+
+def test_a_table_of_zeros_and_other_spills_are_in_files_of_their_own() -> None:
+    spill = Spill(3, copies=None)
+    spill.add(0, np.full((7, 3), 0.1))
+    zeros = spill.zeros()
+    assert zeros.flags.f_contiguous
+    assert zeros.tolist() == [[0.0] * 3] * 7
+    zeros[:] = 2.0
+    others = spill.others(2)
+    for number, other in enumerate(others):
+        other.add(0, np.full((5, 3), 0.3 + number))
+        assert not other.fits_in_memory
+    spill.add(0, np.full((7, 3), 0.2))
+    assert zeros.tolist() == [[2.0] * 3] * 7
+    assert spill.columns(2, 3).tolist() == [[0.1]] * 7 + [[0.2]] * 7
+    assert [other.array().tolist() for other in others] == [[[0.3] * 3] * 5, [[1.3] * 3] * 5]
 
 
 def test_no_other_folder_is_used_than_the_one_that_the_user_wants(
@@ -149,11 +172,11 @@ def test_no_other_folder_is_used_than_the_one_that_the_user_wants(
     for wanted in ("missing", "t.parquet"):
         monkeypatch.setenv("TMPDIR", str(tmp_path / wanted))
         with pytest.raises(InputError, match=r"cannot be written: no.*; set TMPDIR"):
-            ScratchKeeper(None)
+            Spill(1, copies=None).add(0, np.ones((1, 1)))
         with pytest.raises(InputError, match=r"copied to a temporary file: no.*; set TMPDIR"):
             _spooled("stdin", io.BytesIO(b"x,y"))
     monkeypatch.setenv("TMPDIR", "")
-    ScratchKeeper(None)
+    Spill(1, copies=None).add(0, np.ones((1, 1)))
 
 
 @pytest.mark.parametrize("kind", ["many columns", "wide"])
@@ -184,10 +207,14 @@ def test_whole_rows_are_the_same_when_read_by_columns(
     assert np.array_equal(found, frame.to_numpy(), equal_nan=True)
 
 
-def test_the_memory_of_what_was_let_go_is_free() -> None:
-    keeper = ScratchKeeper(1.0)
-    table = KeptTable(keeper, 2)
-    table.add(0, np.ones((10, 2)))
-    assert [reference() is not None for reference in keeper._held] == [True]
-    table.array()
-    assert [reference() is not None for reference in keeper._held] == [False]
+@pytest.mark.parametrize("copies", [1.0, None])
+def test_what_was_let_go_is_gone(copies: float | None) -> None:
+    before = set(open_files())
+    spill = Spill(2, copies=copies)
+    spill.add(0, np.ones((10, 2)))
+    tile = weakref.ref(spill._tiles[0])
+    assert len(set(open_files()) - before) == (copies is None)
+    assert spill.array().tolist() == [[1.0] * 2] * 10
+    assert tile() is None
+    del spill
+    assert set(open_files()) == before

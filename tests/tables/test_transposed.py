@@ -217,7 +217,7 @@ def test_quotes_ragged_rows_and_blank_lines_are_read(tmp_path: Path) -> None:
 def test_the_cut_into_blocks_does_not_matter(
     block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feature_rows, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(feature_rows, "TEXT_BYTES", block_bytes)
     check(read(write(tmp_path, "t.csv", TABLE + "y,ill,well,ill\n")))
     check(read(write(tmp_path, "t.csv", TABLE), write(tmp_path, "labels.csv", LABELS)))
 
@@ -366,7 +366,7 @@ def test_a_table_that_does_not_fit_in_memory_is_the_same(
     lines.insert(70, "y," + ",".join(map(str, rng.integers(0, 3, 300).tolist())))
     lines[5] = "g5," + ",".join(["", "x"] * 150)
     path = write(tmp_path, "t.csv", "\n".join([",".join(["gene", *samples]), *lines]) + "\n")
-    monkeypatch.setattr(feature_rows, "BLOCK_BYTES", 1 << 18)
+    monkeypatch.setattr(feature_rows, "TEXT_BYTES", 1 << 18)
     found = []
     for memory in ("1GB", "100KB"):
         monkeypatch.setenv("DPSEL_MEMORY", memory)

@@ -9,7 +9,7 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, NumberArray
 from dpsel.core.batch import Batch
 from dpsel.core.mapper import Mapper
-from dpsel.core.matrix import Keeper, KeptTable
+from dpsel.core.matrix import TiledMatrix
 from dpsel.errors import UsageError
 
 
@@ -87,10 +87,10 @@ class WorksAtTheEnd(Protocol):
 class KeepsRows(Protocol):
     """A score that needs all rows at once, and can do with rows on a disk."""
 
-    def keep_in(self, keeper: Keeper) -> None:
-        """Let `keeper` have the blocks that will be added."""
+    def keep_in(self, matrix: TiledMatrix) -> None:
+        """Add the rows to `matrix`, which has none yet."""
         ...
 
-    def take(self, table: KeptTable, y: FloatArray) -> None:
-        """Score a table that is kept already, instead of blocks."""
+    def take(self, matrix: TiledMatrix, y: FloatArray) -> None:
+        """Score a matrix that has all its rows, instead of batches."""
         ...

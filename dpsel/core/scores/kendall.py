@@ -12,7 +12,7 @@ from dpsel.core.batch import Batch
 from dpsel.core.bounds import Bounds
 from dpsel.core.guarantee import MOST_ROWS, Neighbors, Unit
 from dpsel.core.mapper import IN_TURN, Mapper
-from dpsel.core.matrix import Keeper, KeptTable, MemoryKeeper
+from dpsel.core.matrix import TiledMatrix
 from dpsel.core.scores.base import Scores
 from dpsel.errors import InputError
 
@@ -66,7 +66,7 @@ class KendallScore:
     s of that, and u <= v + s implies floor(u) <= floor(v) + s: they stay as they are.
 
     Blocks: for one feature, blocks must be added in the order of the table's rows, as
-    `reduce_pieces` does; where the rows and features are cut does not matter. The scores
+    `read_batches` does; where the rows and features are cut does not matter. The scores
     depend on the rows, not on their order. Pairs cannot be added up over rows: a total holds all
     rows of some features, and totals of other features add to it, in any order.
 
@@ -91,7 +91,7 @@ class KendallScore:
         centered = neighbors is Neighbors.ADD_REMOVE and not bounds.two_classes
         self._shift = UNIT // 4 if centered else 0
         self._mapper: Mapper = IN_TURN
-        self._table = KeptTable(MemoryKeeper(), len(bounds.lower))
+        self._table = TiledMatrix(len(bounds.lower))
         # Of features whose pairs were counted elsewhere: how many rows they have there.
         self._rows_elsewhere = np.zeros(len(bounds.lower), dtype=np.int64)
         self._pairs = np.zeros(len(bounds.lower), dtype=np.int64)
@@ -102,13 +102,13 @@ class KendallScore:
         """Compare the pairs of several features side by side; in turn, if nothing is said."""
         self._mapper = mapper
 
-    def keep_in(self, keeper: Keeper) -> None:
-        """Let `keeper` have the blocks; for a score without any."""
-        self._table = KeptTable(keeper, self._table.shape[1])
+    def keep_in(self, matrix: TiledMatrix) -> None:
+        """Add the rows to `matrix`, which has none yet; for a score without any."""
+        self._table = matrix
 
-    def take(self, table: KeptTable, y: FloatArray) -> None:
-        """Score a table that is kept already; for a score without any block."""
-        self._table, self._targets, self._rows = table, [y], len(y)
+    def take(self, matrix: TiledMatrix, y: FloatArray) -> None:
+        """Score a matrix that has all its rows; for a score without any."""
+        self._table, self._targets, self._rows = matrix, [y], len(y)
 
     def part(self, block: Batch) -> Batch:
         """Return the block itself: pairs need all rows."""
@@ -185,7 +185,7 @@ class KendallScore:
 
     def _columns(self, first: int, last: int) -> Callable[[int, int], FloatArray]:
         """Return what has the features of a group; from a disk they are read all at once."""
-        if self._table.in_memory:
+        if self._table.fits_in_memory:
             return self._table.columns
         group = self._table.columns(first, last)
         return lambda start, end: group[:, start - first : end - first]
