@@ -391,8 +391,8 @@ def _reduce(
     """Go through a table once."""
     with unchanged_table(open_again()) as table:
         reporter.size(file_bytes(table))
-        pieces: Iterator[Any] = table.pending_batches(layout, RowReader(coding))
-        read_batches(pieces, work, add, threads=threads, progress=reporter.progress)
+        batches: Iterator[Any] = table.pending_batches(layout, RowReader(coding))
+        read_batches(batches, work, add, threads=threads, progress=reporter.progress)
 
 
 def _rows(block: Batch) -> FloatArray:

@@ -10,7 +10,6 @@ import numpy as np
 
 from dpsel.core.arrays import BoolArray, FloatArray
 from dpsel.core.batch import Batch
-from dpsel.core.matrix import KeptTable
 from dpsel.core.persons import PersonLimit
 from dpsel.reporter import Reporter
 from dpsel.tables.cell_counts import CellCounts
@@ -18,7 +17,7 @@ from dpsel.tables.columns import Layout
 from dpsel.tables.labels import TargetCoding
 from dpsel.tables.opening import file_bytes
 from dpsel.tables.provenance import Provenance
-from dpsel.tables.spill import ScratchKeeper, memory_for_tables
+from dpsel.tables.spill import Spill, memory_for_tables
 from dpsel.tables.table import (
     PendingBatch,
     ReadsColumns,
@@ -113,10 +112,10 @@ class WholeColumns:
             if found is not None:
                 return self._read_again(found)
         if isinstance(self._table, WideParquetTable):
-            # Its pieces are whole columns, and the first one is read already.
-            pieces = self._table.pending_batches(self._layout, self._rows)
-            first = next(pieces)
-            return first.read().y, chain([first], pieces)
+            # Its batches are whole columns, and the first one is read already.
+            batches = self._table.pending_batches(self._layout, self._rows)
+            first = next(batches)
+            return first.read().y, chain([first], batches)
         return self._kept()
 
     def _read_again(self, groups: list[RowGroup]) -> tuple[FloatArray, Iterator[PendingBatch]]:
@@ -148,7 +147,7 @@ class WholeColumns:
 
     def _kept(self) -> tuple[FloatArray, Iterator[PendingBatch]]:
         """Read all rows, and return the target, and a few columns of what was kept at a time."""
-        table = KeptTable(ScratchKeeper(_COPIES_OF_ROWS), len(self._layout.names))
+        table = Spill(len(self._layout.names), copies=_COPIES_OF_ROWS)
         targets: list[FloatArray] = [np.empty(0)]
 
         def add(batch: Batch) -> None:
@@ -164,15 +163,15 @@ class WholeColumns:
             progress=self._reporter.progress,
         )
         y = np.concatenate(targets)
-        pieces = self._ranges(len(y), lambda f, last: Batch(f, table.columns(f, last), y))
-        return y, (replace(piece, done=1.0) for piece in pieces)
+        batches = self._ranges(len(y), lambda f, last: Batch(f, table.columns(f, last), y))
+        return y, (replace(batch, done=1.0) for batch in batches)
 
     def _ranges(self, rows: int, read: Callable[[int, int], Batch]) -> Iterator[PendingBatch]:
         """Yield as many features at a time as fit in memory."""
         count = len(self._layout.names)
         share = memory_for_tables() // _CELL // _COPIES_OF_COLUMNS // self._threads
         width = max(1, min(_CELLS_AT_ONCE, share) // max(1, rows))
-        # At least a piece for every thread.
+        # At least a batch for every thread.
         width = min(width, -(-count // self._threads))
         for first in range(0, count, width):
             last = min(first + width, count)

@@ -194,10 +194,10 @@ def test_a_text_that_is_no_utf_8_takes_the_other_reader(
 
 
 def test_typed_files_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("the rows were kept")
 
-    monkeypatch.setattr(whole_columns, "KeptTable", refuse)
+    monkeypatch.setattr(whole_columns, "Spill", refuse)
     for name in ("t.parquet", "small_groups.parquet", "t.arrow"):
         WRITERS[name](FRAME, tmp_path / name)
         assert isinstance(open_table(str(tmp_path / name)), ReadsColumns)
