@@ -16,8 +16,9 @@ from dpsel.audit.loss import PARTS, Outcome, Place, Tally, visible_loss
 from dpsel.audit.pairs import ScorePair, default_pair, given_pair, worst_pairs
 from dpsel.audit.request import MechanismRequest, MechanismTarget, Sampling
 from dpsel.core.arrays import WordArray
-from dpsel.core.mechanisms.registry import MECHANISMS, find_mechanism
+from dpsel.core.mechanisms.registry import MECHANISMS
 from dpsel.core.randomness import SeededRandomness, derived_seed
+from dpsel.core.release import draws
 from dpsel.core.scores.base import Scores
 from dpsel.reporter import Reporter
 from dpsel.system.workers import run_tasks, ticks
@@ -133,10 +134,10 @@ def check_reach(target: MechanismTarget, d: int) -> Check:
         return Check("reach", True, "does not apply")
     ahead = _FAR_BEHIND / target.epsilon
     scores = Scores(np.array([ahead] * target.k + [0.0] * (d - target.k)), 1.0)
-    draw, top = find_mechanism(target.name).draw, np.arange(target.k)
+    how, top = (target.k, target.epsilon, target.name, target.parameters), np.arange(target.k)
     for attempt in range(_REACH_TRIES):
         rng = ExtremeRandomness(attempt)
-        rows = draw(scores, target.k, target.epsilon, rng, draws=_REACH_DRAWS, **target.parameters)
+        rows = draws(scores, *how, rng, count=_REACH_DRAWS)
         if (rows != top).any():
             return Check("reach", True, "features far behind can win")
     return Check("reach", False, "features far behind never win: the noise has a cap")

@@ -13,8 +13,7 @@ from dpsel.core.arrays import IntArray
 from dpsel.core.guarantee import Neighbors, Unit, check_at_least, check_epsilon, check_k
 from dpsel.core.mechanisms.lipschitz import check_gamma
 from dpsel.core.mechanisms.registry import MECHANISMS, find_mechanism
-from dpsel.core.randomness import exponentials, make_randomness
-from dpsel.core.release import top_k
+from dpsel.core.release import draws_by_law, top_k
 from dpsel.core.scores.registry import find_score
 from dpsel.errors import UsageError
 from dpsel.system.workers import plan_threads
@@ -54,10 +53,8 @@ class MechanismTarget:
                 f"the law of {PRINTED} is not known here; take fewer features, or scores that are "
                 "nearer to each other"
             )
-        uniform = -np.expm1(-exponentials(make_randomness(seed), draws))
-        borders = np.cumsum(list(law.values()))
-        places = np.searchsorted(borders / borders[-1], uniform, side="right")
-        return np.array(list(law), dtype=np.int64)[np.minimum(places, len(law) - 1)]
+        places = draws_by_law(list(law.values()), draws, seed)
+        return np.array(list(law), dtype=np.int64)[places]
 
 
 def mechanism_target(

@@ -5,9 +5,7 @@ import logging
 import os
 import pickle
 import queue
-import signal
 import ssl
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,26 +50,8 @@ def load_distributed() -> Any:
     try:
         import distributed
     except ImportError:
-        raise _missing() from None
+        raise dask_missing() from None
     found: Any = distributed
-    return found
-
-
-def load_jobqueue() -> Any:
-    """Return `dask_jobqueue`, or say how to get it.
-
-    When it is imported it makes Ctrl-C end the process on the spot, jobs or not: undone here.
-    """
-    handler = signal.getsignal(signal.SIGINT)
-    try:
-        import dask_jobqueue
-    except ImportError:
-        raise _missing() from None
-    except ValueError:
-        raise UsageError("slurm can only be used from the main thread of a program") from None
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, handler)
-    found: Any = dask_jobqueue
     return found
 
 
@@ -113,7 +93,8 @@ def quiet_dask() -> Iterator[None]:
             one.setLevel(level)
 
 
-def _missing() -> UsageError:
+def dask_missing() -> UsageError:
+    """Return what to say where Dask, or a part of it, is not installed."""
     return UsageError("--cluster needs Dask: pip install 'dpsel[dask]'")
 
 

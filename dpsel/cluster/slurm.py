@@ -2,7 +2,9 @@
 
 import shlex
 import shutil
+import signal
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -12,11 +14,11 @@ from typing import Any
 from dpsel.cluster.dask import (
     configured_credentials,
     dask_config,
-    load_jobqueue,
+    dask_missing,
     new_credentials,
     no_collections,
 )
-from dpsel.errors import ClusterError
+from dpsel.errors import ClusterError, UsageError
 from dpsel.system.process import reason
 
 _CORES = 1
@@ -38,6 +40,24 @@ class Started:
         """Say that SLURM refused a job, if it did."""
         if self.refusals:
             raise ClusterError(f"slurm: sbatch refused the job: {self.refusals[0]}")
+
+
+def load_jobqueue() -> Any:
+    """Return `dask_jobqueue`, or say how to get it.
+
+    When it is imported it makes Ctrl-C end the process on the spot, jobs or not: undone here.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        import dask_jobqueue
+    except ImportError:
+        raise dask_missing() from None
+    except ValueError:
+        raise UsageError("slurm can only be used from the main thread of a program") from None
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)
+    found: Any = dask_jobqueue
+    return found
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit, check_at_lea
 from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.registry import find_mechanism
 from dpsel.core.picks import affordable_picks, noisy_rows
-from dpsel.core.randomness import Randomness, derived_seed, make_randomness
+from dpsel.core.randomness import Randomness, derived_seed, exponentials, make_randomness
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.stump import stump_sensitivity
 from dpsel.core.target import ROWS, SELECTION, BudgetParts, Part, Target, WeightRule
@@ -134,7 +134,7 @@ def release(
         Assumes: an operating system whose random numbers cannot be predicted.
         Tested by: tests/privacy/test_canonical_lipschitz.py
     """
-    draw = find_mechanism(drawn_by.mechanism).draw
+    draw = find_mechanism(drawn_by.mechanism).draw_sets
     rng = make_randomness(seed)
     drawn = draw(scores, k, guarantee.epsilon, rng, **drawn_by.parameters)
     return _selection(drawn[0], names, drawn_by, guarantee, rng)
@@ -207,7 +207,7 @@ def release_stump(
     rule = asked.target.rule(y, parts, k, guarantee, rng)
     values = columns.scores(rule)
     sensitivity = float(stump_sensitivity(guarantee.neighbors, guarantee.unit))
-    draw = partial(find_mechanism(drawn_by.mechanism).draw, rng=rng, **drawn_by.parameters)
+    draw = partial(find_mechanism(drawn_by.mechanism).draw_sets, rng=rng, **drawn_by.parameters)
     if asked.target.in_rounds:
         chosen = _in_rounds(values, sensitivity, parts.rounds(k), draw)
     else:
@@ -328,6 +328,43 @@ def _guarantee_dict(guarantee: Guarantee) -> dict[str, Any]:
     }
 
 
+def draws(
+    scores: Scores,
+    k: int,
+    epsilon: float,
+    mechanism: str,
+    parameters: Mapping[str, Any],
+    rng: Randomness,
+    *,
+    count: int = 1,
+) -> IntArray:
+    """Return selections for the data's holder, or of made-up scores: never for release.
+
+    Privacy:
+        Guarantee: none; the rng is seeded, and one that is private is refused.
+        Tested by: tests/evaluation/test_draws.py
+    """
+    if rng.private:
+        raise ValueError("what is drawn for an evaluation is drawn with a seed")
+    drawn: IntArray = find_mechanism(mechanism).draw_sets(
+        scores, k, epsilon, rng, draws=count, **parameters
+    )
+    return drawn
+
+
+def draws_by_law(chances: Sequence[float], count: int, seed: int | None) -> IntArray:
+    """Return places by their chances, which are public: an audit's, of what no code here draws.
+
+    Privacy:
+        Guarantee: none is needed; no table is seen.
+        Tested by: tests/audit/test_mechanisms.py
+    """
+    uniform = -np.expm1(-exponentials(make_randomness(seed), count))
+    borders = np.cumsum(chances)
+    places = np.searchsorted(borders / borders[-1], uniform, side="right")
+    return np.minimum(places, len(borders) - 1).astype(np.int64)
+
+
 # Differences of integers up to here cannot overflow. Larger ones are cut off here, which moves no
 # two of them apart.
 _LARGEST = (1 << 62) - 1
@@ -388,7 +425,7 @@ def top_k(
         "delta": delta,
         "sampler": None if sampler is None else Sampler(sampler),
     }
-    selected = chosen.draw(
+    selected = chosen.draw_sets(
         Scores(_numbers(scores), sensitivity),
         k,
         epsilon,

@@ -13,6 +13,7 @@ from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.matrix import Matrix, TiledMatrix, row_chunks
 from dpsel.core.mechanisms.registry import find_mechanism
 from dpsel.core.randomness import Randomness
+from dpsel.core.release import draws
 from dpsel.core.rounds import kendall_rounds
 from dpsel.core.scores.base import KeepsRows, Scores, WorksAtTheEnd
 from dpsel.core.scores.registry import find_score
@@ -55,8 +56,7 @@ class ScoreDraws:
             Guarantee: none; `rng` is seeded, and what is drawn is for the data's holder.
             Tested by: tests/evaluation/test_draws.py
         """
-        draw = find_mechanism(self.mechanism).draw
-        picks = draw(self.scores, k, epsilon, rng, draws=trials, **self.parameters)
+        picks = draws(self.scores, k, epsilon, self.mechanism, self.parameters, rng, count=trials)
         return Picks(picks, self.scores.values, _bound(self, self.scores, k, epsilon))
 
 
@@ -77,11 +77,10 @@ class VoteDraws:
             Guarantee: none; `rng` is seeded, and what is drawn is for the data's holder.
             Tested by: tests/evaluation/test_draws.py
         """
-        draw = find_mechanism(self.mechanism).draw
         votes = self.votes[k]
         assert len(votes) == trials
         scores = [Scores(row, self.sensitivity) for row in votes]
-        picks = [draw(one, k, epsilon, rng, **self.parameters)[0] for one in scores]
+        picks = [draws(one, k, epsilon, self.mechanism, self.parameters, rng)[0] for one in scores]
         bounds = [_bound(self, one, k, epsilon) for one in scores]
         known = [bound for bound in bounds if bound is not None]
         return Picks(np.stack(picks), votes, float(np.mean(known)) if known else None)

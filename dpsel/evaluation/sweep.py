@@ -11,7 +11,7 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.guarantee import Unit, check_k
 from dpsel.core.matrix import TiledMatrix, row_chunks, target_products
-from dpsel.core.randomness import derived_seed, make_randomness
+from dpsel.core.randomness import SeededRandomness, derived_seed
 from dpsel.core.scores.registry import find_score
 from dpsel.core.votes import Voting, independent_blocks, random_partition, votes_for_each_k
 from dpsel.evaluation import STAMP
@@ -67,7 +67,7 @@ def fit_votes(work: VoteWork, task: tuple[Scale, int]) -> list[list[list[int]]]:
     """Deal rows into blocks for one trial, and return their votes for each k, without the zeros."""
     scale, trial = task
     rows = work.views[scale]
-    rng = make_randomness(derived_seed(work.seed, work.name, "blocks", str(scale), trial))
+    rng = SeededRandomness(derived_seed(work.seed, work.name, "blocks", str(scale), trial))
     deal = random_partition if work.equal_blocks else independent_blocks
     block_of_row = deal(len(rows.y), work.blocks, rng)
     with block_fit(work.penalty) as fit:
@@ -79,7 +79,7 @@ def fit_votes(work: VoteWork, task: tuple[Scale, int]) -> list[list[list[int]]]:
 def fill_cell(work: CellWork, task: tuple[str, int, float]) -> dict[str, Any]:
     """Draw the trials of one cell, and return what came of them."""
     method, k, epsilon = task
-    rng = make_randomness(derived_seed(work.seed, work.name, method, k, repr(epsilon)))
+    rng = SeededRandomness(derived_seed(work.seed, work.name, method, k, repr(epsilon)))
     drawn = work.draws[method].draw(k, epsilon, work.trials[method], rng)
     return cell_summary(drawn, work.truth.top(k), work.correlation)
 

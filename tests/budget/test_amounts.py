@@ -201,7 +201,7 @@ def test_no_mechanism_spends_more_epsilon_than_the_decimal_that_is_charged(
     k, times, cost = ASKED[name]
     asked = decimals_below(range(-3, 90, 3), 8)
     for epsilon in asked:
-        MECHANISMS[name].draw(FIVE, k, epsilon, make_randomness(1))
+        MECHANISMS[name].draw_sets(FIVE, k, epsilon, make_randomness(1))
         spent = Fraction(weights.pop()) * Fraction(times) + Fraction(cost)
         assert spent <= Fraction(cost_of(guarantee(epsilon)).epsilon)
         assert spent >= Fraction(epsilon) * (1 - Fraction(1, 10**13))
@@ -221,7 +221,7 @@ def test_no_mechanism_spends_more_delta_than_the_decimal_that_is_charged(
     grown = Fraction(math.exp(0.5 * rounding_cost(rounds, single_limit(5))))
     asked = decimals_below(range(-90, -2, 3), 8)
     for delta in asked:
-        MECHANISMS[name].draw(FIVE, 3, 0.1, make_randomness(1), delta=delta)
+        MECHANISMS[name].draw_sets(FIVE, 3, 0.1, make_randomness(1), delta=delta)
         spent = Fraction(deltas.pop()) * grown
         assert spent <= Fraction(cost_of(guarantee(0.1, delta)).delta)
         assert spent >= Fraction(delta) * (1 - Fraction(1, 10**13))

@@ -4,8 +4,9 @@ import sys
 
 import pytest
 
-from dpsel.cluster.dask import load_distributed, load_jobqueue
+from dpsel.cluster.dask import load_distributed
 from dpsel.cluster.place import Place, Scheduler
+from dpsel.cluster.slurm import load_jobqueue
 from dpsel.errors import UsageError
 from tests.cli.conftest import ROOT, Dpsel
 

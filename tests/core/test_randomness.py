@@ -9,6 +9,7 @@ from scipy import stats
 from dpsel.core.arrays import WordArray
 from dpsel.core.mechanisms.classes import largest_noise
 from dpsel.core.randomness import (
+    SeededRandomness,
     SystemRandomness,
     derived_seed,
     exponentials,
@@ -104,6 +105,8 @@ def test_a_seed_gives_the_same_draws_again() -> None:
     assert not np.array_equal(first, exponentials(make_randomness(12), 5))
     with pytest.raises(UsageError, match="seed must be 0 or more, got -1"):
         make_randomness(-1)
+    with pytest.raises(TypeError):
+        SeededRandomness(None)  # type: ignore[arg-type]
 
 
 def test_a_derived_seed_depends_on_the_seed_and_all_names_of_the_part_alone() -> None:

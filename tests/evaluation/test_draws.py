@@ -164,7 +164,7 @@ def test_score_draws_are_those_of_the_mechanism_itself(mechanism: str) -> None:
     scores = dot_draws(8).scores
     parameters = dict(MECHANISMS[mechanism].defaults)
     drawn = ScoreDraws(scores, mechanism, parameters).draw(3, 2.0, 50, make_randomness(4))
-    expected = MECHANISMS[mechanism].draw(
+    expected = MECHANISMS[mechanism].draw_sets(
         scores, 3, 2.0, make_randomness(4), draws=50, **parameters
     )
     assert np.array_equal(drawn.picks, expected)
@@ -207,7 +207,7 @@ def test_vote_draws_are_one_draw_a_trial_with_the_bound_of_all_trials_on_average
     votes = rng.integers(0, 60, (40, 6))
     method = VoteDraws({2: votes}, 2.0, "canonical-lipschitz", LIPSCHITZ)
     drawn = method.draw(2, 3.0, 40, make_randomness(5))
-    draw, source = find_mechanism("canonical-lipschitz").draw, make_randomness(5)
+    draw, source = find_mechanism("canonical-lipschitz").draw_sets, make_randomness(5)
     expected = [draw(Scores(row, 2.0), 2, 3.0, source, **LIPSCHITZ)[0].tolist() for row in votes]
     assert drawn.picks.tolist() == expected
     bounds = [lipschitz_bound(row, 2.0, 2, 3.0, 0.5) for row in votes]
@@ -343,3 +343,14 @@ def test_the_scores_of_no_rows_are_0() -> None:
     for score in ("dot", "covariance", "kendall"):
         found = table_scores(score, empty, None, Neighbors.ADD_REMOVE, Unit())
         assert found.values.tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("method", [ScoreDraws, VoteDraws])
+def test_an_evaluation_draws_with_a_seed_only(method: type) -> None:
+    scores = Scores(np.arange(5), 1.0)
+    made = {
+        ScoreDraws: ScoreDraws(scores, "peeling", {}),
+        VoteDraws: VoteDraws({2: np.ones((1, 5), dtype=np.int64)}, 1.0, "peeling", {}),
+    }
+    with pytest.raises(ValueError, match="drawn with a seed"):
+        made[method].draw(2, 1.0, 1, make_randomness(None))

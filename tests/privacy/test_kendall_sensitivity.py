@@ -262,7 +262,7 @@ def test_what_is_added_to_all_scores_changes_no_draw(name: str) -> None:
     values = np.array([9, 1, 4, 7, 3, 0]) * UNIT
     for k in (1, 3, 5):
         drawn = [
-            MECHANISMS[name].draw(
+            MECHANISMS[name].draw_sets(
                 Scores(values + shift, float(UNIT)), k, 2.0, make_randomness(3), draws=200
             )
             for shift in (0, UNIT // 4, (1 << 60) + 7)

@@ -17,8 +17,11 @@ from dpsel.errors import UsageError
 class Mechanism:
     """A private selection, and the parameters it takes with what they are if not given."""
 
-    draw: Callable[..., IntArray]
-    """(scores, k, epsilon, rng, *, draws, and the parameters) -> rows of ascending indices."""
+    draw_sets: Callable[..., IntArray]
+    """(scores, k, epsilon, rng, *, draws, and the parameters) -> rows of ascending indices.
+
+    Only `core/release.py` calls it.
+    """
     defaults: Mapping[str, Any]
     check: Callable[[float, float], None] = lambda epsilon, delta: None
     """Refuses an epsilon and a delta that the mechanism cannot keep."""
