@@ -1,6 +1,6 @@
 """Audits as tests run them: seeded, in this process, and sure beyond one error in ten million."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -8,7 +8,9 @@ import pytest
 from dpsel.audit.certificate import Certificate, Verdict
 from dpsel.audit.command import FilePair, audit_command, file_pairs
 from dpsel.audit.mechanism import audit_mechanism
+from dpsel.audit.options import Audited, Claim, Draws, Inputs
 from dpsel.audit.request import (
+    AuditRequest,
     CommandRequest,
     MechanismRequest,
     MechanismTarget,
@@ -24,13 +26,23 @@ CONFIDENCE = 1 - 1e-7
 """A right mechanism fails for one seed in ten million."""
 
 
+def audit_request(**given: Any) -> AuditRequest:
+    """Return the request of these options, by the names of their fields."""
+    records = Audited, Claim, Inputs, Draws
+    own = [{f.name for f in fields(record)} & given.keys() for record in records]
+    assert set().union(*own) == given.keys()
+    audited, claim, inputs, draws = (
+        record(**{name: given[name] for name in names})
+        for record, names in zip(records, own, strict=True)
+    )
+    return make_audit_request(audited, claim, inputs, draws)
+
+
 def mechanism_plan(
-    name: str, samples: int, *, seed: int | None = 1, worst_case: bool = False, **given: Any
+    name: str, samples: int, *, seed: int | None = 1, **given: Any
 ) -> MechanismRequest:
     asked = {"mechanism": name, "samples": str(samples), "confidence": CONFIDENCE, "threads": 1}
-    plan = make_audit_request(
-        command=False, worst_case=worst_case, seed=seed, given={**asked, **given}
-    )
+    plan = audit_request(**{**asked, "seed": seed, **given})
     assert isinstance(plan, MechanismRequest)
     return plan
 
@@ -48,7 +60,7 @@ def audited(
 def audited_command(samples: int, *, seed: int | None = 1, **given: Any) -> Certificate:
     """Audit the whole command."""
     asked = {"samples": str(samples), "confidence": CONFIDENCE, "threads": 1}
-    plan = make_audit_request(command=True, worst_case=False, seed=seed, given={**asked, **given})
+    plan = audit_request(**{**asked, "command": True, "seed": seed, **given})
     assert isinstance(plan, CommandRequest)
     return audit_command(plan, Silent(), run)
 

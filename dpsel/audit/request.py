@@ -1,14 +1,15 @@
-"""What an audit draws from: a mechanism by its name, as any caller would use it."""
+"""What an audit will do, checked before it begins, and the mechanism that it draws from."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dpsel.audit.laws import PRINTED, Law, exact_law
+from dpsel.audit.options import Audited, Claim, Draws, Inputs
 from dpsel.core.arrays import IntArray
 from dpsel.core.guarantee import Neighbors, Unit, check_at_least, check_epsilon, check_k
 from dpsel.core.mechanisms.lipschitz import check_gamma
@@ -16,6 +17,7 @@ from dpsel.core.mechanisms.registry import MECHANISMS, find_mechanism
 from dpsel.core.release import draws_by_law, top_k
 from dpsel.core.scores.registry import find_score
 from dpsel.errors import UsageError
+from dpsel.selection.options import Drawing
 from dpsel.system.workers import plan_threads
 
 
@@ -75,6 +77,10 @@ def mechanism_target(
 CONFIDENCE = 0.999999
 """A right mechanism fails one audit in a million."""
 _FEWEST_SAMPLES = 10
+DEFAULT_MECHANISM = Drawing().mechanism
+"""That of `dpsel select`."""
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -127,35 +133,34 @@ class CommandRequest:
     sampling: Sampling
 
 
-AuditPlan = MechanismRequest | ScoreRequest | CommandRequest
+AuditRequest = MechanismRequest | ScoreRequest | CommandRequest
 
-# The options of each kind, beside those of all.
+# The options of each kind, beside the seed, which all have.
 _SAMPLED = {"epsilon", "delta", "gamma", "sampler", "d", "k", "samples", "confidence", "threads"}
 _OPTIONS = {
-    "--mechanism": {"mechanism", "scores", "change", "worst-case", *_SAMPLED},
-    "--score": {"score", "neighbors", "rows-per-person", "tables"},
-    "--command": {"score", "mechanism", "neighbors", "rows-per-person", *_SAMPLED},
+    "--mechanism": {"mechanism", "scores", "change", "worst_case", *_SAMPLED},
+    "--score": {"score", "neighbors", "rows_per_person", "tables"},
+    "--command": {"command", "score", "mechanism", "neighbors", "rows_per_person", *_SAMPLED},
 }
 
 
 def make_audit_request(
-    *, command: bool, worst_case: bool, seed: int | None, given: Mapping[str, Any]
-) -> AuditPlan:
-    """Return a checked plan from options; those not given are None."""
-    asked = {name: value for name, value in given.items() if value is not None}
-    if worst_case:
-        asked["worst-case"] = True
-    if seed is not None:
-        check_at_least(0, seed, "seed")
-    kind = _kind(command, asked)
-    for name in asked:
-        if name not in _OPTIONS[kind]:
-            raise UsageError(f"--{name} does not go with an audit by {kind}")
+    audited: Audited, claim: Claim, inputs: Inputs, draws: Draws
+) -> AuditRequest:
+    """Return a checked request from options; those not given are None."""
+    if draws.seed is not None:
+        check_at_least(0, draws.seed, "seed")
+    kind = _kind(audited)
+    for record in (audited, claim, inputs, replace(draws, seed=None)):
+        for name, value in vars(record).items():
+            if value not in (None, False) and name not in _OPTIONS[kind]:
+                flag = name.replace("_", "-")
+                raise UsageError(f"--{flag} does not go with an audit by {kind}")
     if kind == "--score":
-        return _score_plan(asked, seed)
+        return _score_request(audited, claim, inputs, draws)
     if kind == "--mechanism":
-        return _mechanism_plan(asked, seed)
-    return _command_plan(asked, seed)
+        return _mechanism_request(audited, claim, inputs, draws)
+    return _command_request(audited, claim, inputs, draws)
 
 
 def whole_number(text: str, name: str) -> int:
@@ -177,80 +182,86 @@ def numbers(text: str, name: str) -> tuple[float, ...]:
         raise UsageError(f"{name} must be numbers with commas, got {text}") from None
 
 
-def _kind(command: bool, asked: Mapping[str, Any]) -> str:
+def _kind(audited: Audited) -> str:
     """Return what is to be audited."""
-    if command:
+    if audited.command:
         return "--command"
-    if ("mechanism" in asked) == ("score" in asked):
+    if (audited.mechanism is None) == (audited.score is None):
         raise UsageError(
             "say what to audit: --mechanism NAME, --score NAME, or --command for both together"
         )
-    return "--mechanism" if "mechanism" in asked else "--score"
+    return "--score" if audited.mechanism is None else "--mechanism"
 
 
-def _mechanism_plan(asked: Mapping[str, Any], seed: int | None) -> MechanismRequest:
-    """Return the plan for a mechanism."""
-    scores, change = (
-        None if asked.get(name) is None else numbers(asked[name], f"--{name}")
-        for name in ("scores", "change")
-    )
+def _mechanism_request(
+    audited: Audited, claim: Claim, inputs: Inputs, draws: Draws
+) -> MechanismRequest:
+    """Return the request for a mechanism."""
+    scores = None if inputs.scores is None else numbers(inputs.scores, "--scores")
+    change = None if inputs.change is None else numbers(inputs.change, "--change")
     if (scores is None) != (change is None):
         raise UsageError("--scores and --change go together")
-    if scores is not None and ("worst-case" in asked or "d" in asked):
+    if scores is not None and (inputs.worst_case or inputs.d is not None):
         raise UsageError("--scores says what is audited; leave out --worst-case and --d")
-    d = len(scores) if scores is not None else asked.get("d", 6)
+    d = len(scores) if scores is not None else _or(inputs.d, 6)
     return MechanismRequest(
-        target=_target(asked, d, asked.get("k", 3)),
+        target=_target(audited, claim, d, _or(inputs.k, 3)),
         d=d,
-        sampling=_sampling(asked, seed, 100_000),
+        sampling=_sampling(draws, 100_000),
         scores=scores,
         change=change,
-        worst_case="worst-case" in asked,
+        worst_case=inputs.worst_case,
     )
 
 
-def _command_plan(asked: Mapping[str, Any], seed: int | None) -> CommandRequest:
-    """Return the plan for the command."""
-    score, d = asked.get("score", "dot"), asked.get("d", 4)
+def _command_request(
+    audited: Audited, claim: Claim, inputs: Inputs, draws: Draws
+) -> CommandRequest:
+    """Return the request for the command."""
+    score, d = _or(audited.score, "dot"), _or(inputs.d, 4)
     find_score(score)
-    if asked.get("mechanism") == PRINTED:
+    if audited.mechanism == PRINTED:
         raise UsageError(f"`dpsel select` has no mechanism {PRINTED}")
     return CommandRequest(
         score=score,
-        target=_target({"mechanism": "canonical-lipschitz", **asked}, d, asked.get("k", 2)),
+        target=_target(audited, claim, d, _or(inputs.k, 2)),
         d=d,
-        neighbors=_relation(asked["neighbors"]) if "neighbors" in asked else Neighbors.ADD_REMOVE,
-        unit=_unit(asked),
-        sampling=_sampling(asked, seed, 1_000),
+        neighbors=_relation(_or(claim.neighbors, Neighbors.ADD_REMOVE)),
+        unit=_unit(claim),
+        sampling=_sampling(draws, 1_000),
     )
 
 
-def _score_plan(asked: Mapping[str, Any], seed: int | None) -> ScoreRequest:
-    """Return the plan for a score."""
-    find_score(asked["score"])
-    neighbors: Sequence[Neighbors] = (
-        [_relation(asked["neighbors"])] if "neighbors" in asked else list(Neighbors)
-    )
-    tables = whole_number(asked.get("tables", "1000"), "--tables")
+def _score_request(audited: Audited, claim: Claim, inputs: Inputs, draws: Draws) -> ScoreRequest:
+    """Return the request for a score."""
+    assert audited.score is not None
+    find_score(audited.score)
+    neighbors = tuple(Neighbors) if claim.neighbors is None else (_relation(claim.neighbors),)
+    tables = whole_number(_or(inputs.tables, "1000"), "--tables")
     return ScoreRequest(
-        asked["score"],
-        tuple(neighbors),
-        _unit(asked),
+        audited.score,
+        neighbors,
+        _unit(claim),
         check_at_least(0, tables, "tables"),
-        0 if seed is None else seed,
+        _or(draws.seed, 0),
     )
 
 
-def _target(asked: Mapping[str, Any], d: int, k: int) -> MechanismTarget:
+def _or(given: Value | None, usual: Value) -> Value:
+    """Return what was given, or else what is usual."""
+    return usual if given is None else given
+
+
+def _target(audited: Audited, claim: Claim, d: int, k: int) -> MechanismTarget:
     """Return the mechanism that is asked for."""
     check_at_least(1, d, "d")
     check_k(k, d)
-    epsilon = asked.get("epsilon", 1.0)
+    epsilon = _or(claim.epsilon, 1.0)
     check_epsilon(epsilon)
-    if "gamma" in asked:
-        check_gamma(asked["gamma"])
-    given = {name: asked.get(name) for name in ("gamma", "sampler", "delta")}
-    target = mechanism_target(asked["mechanism"], given, k, epsilon)
+    if audited.gamma is not None:
+        check_gamma(audited.gamma)
+    given = {"gamma": audited.gamma, "sampler": audited.sampler, "delta": claim.delta}
+    target = mechanism_target(_or(audited.mechanism, DEFAULT_MECHANISM), given, k, epsilon)
     # Refuses what does not fit, such as a delta, before any work is done.
     target.draw([0.0] * d, 1, None)
     return target
@@ -263,21 +274,21 @@ def _relation(name: str) -> Neighbors:
     return Neighbors(name)
 
 
-def _unit(asked: Mapping[str, Any]) -> Unit:
+def _unit(claim: Claim) -> Unit:
     """Return whose rows differ."""
-    rows = asked.get("rows-per-person")
+    rows = claim.rows_per_person
     return Unit() if rows is None else Unit("person", rows)
 
 
-def _sampling(asked: Mapping[str, Any], seed: int | None, usual: int) -> Sampling:
+def _sampling(draws: Draws, usual: int) -> Sampling:
     """Return how much to draw."""
-    samples = whole_number(asked.get("samples", str(usual)), "--samples")
-    confidence = asked.get("confidence", CONFIDENCE)
+    samples = whole_number(_or(draws.samples, str(usual)), "--samples")
+    confidence = _or(draws.confidence, CONFIDENCE)
     if not 0.0 < confidence < 1.0:
         raise UsageError(f"confidence must be between 0 and 1, got {confidence:g}")
     return Sampling(
         check_at_least(_FEWEST_SAMPLES, samples, "samples"),
         confidence,
-        seed,
-        plan_threads(asked.get("threads")),
+        draws.seed,
+        plan_threads(draws.threads),
     )

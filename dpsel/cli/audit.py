@@ -1,42 +1,30 @@
 """`dpsel audit`."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from dpsel.cli import audit_options as own
-from dpsel.cli import shared_options as options
-from dpsel.cli.terminal import TerminalReporter, say
+from dpsel.audit.options import Audited, Claim, Draws, Inputs
+from dpsel.cli.forms import form
+from dpsel.cli.options import RecordFile, Terminal
+
+if TYPE_CHECKING:
+    from dpsel.audit.certificate import Certificate
+    from dpsel.audit.request import AuditRequest
+    from dpsel.reporter import Reporter
 
 NOT_PASSED = 1
 """The exit code of an audit that ran to its end and did not pass."""
 
 
+@form
 def audit(
-    mechanism: own.Mechanism = None,
-    score: own.Score = None,
-    command: own.Command = False,
-    gamma: own.Gamma = None,
-    sampler: own.SamplerOption = None,
-    epsilon: own.Epsilon = None,
-    delta: own.Delta = None,
-    neighbors: own.NeighborsOption = None,
-    rows_per_person: own.RowsPerPerson = None,
-    d: own.D = None,
-    k: own.K = None,
-    scores: own.ScoresOption = None,
-    change: own.Change = None,
-    worst_case: own.WorstCase = False,
-    tables: own.TablesOption = None,
-    samples: own.Samples = None,
-    confidence: own.Confidence = None,
-    seed: own.Seed = None,
-    threads: own.Threads = None,
-    output: options.OutputPlace = "-",
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-    no_progress: options.NoProgress = False,
-    debug: options.Debug = False,
+    audited: Audited,
+    claim: Claim,
+    inputs: Inputs,
+    draws: Draws,
+    file: RecordFile,
+    terminal: Terminal,
 ) -> None:
     """Test a guarantee from outside: draw many times from neighboring inputs, and compare.
 
@@ -47,57 +35,37 @@ def audit(
     Example: dpsel audit --mechanism canonical-lipschitz --epsilon 1 --d 6 --k 3 --samples 1e6
     """
     from dpsel.audit.request import make_audit_request
+    from dpsel.cli.terminal import TerminalReporter, say
     from dpsel.system.output import Output
     from dpsel.system.process import take_interrupts_back
     from dpsel.system.text import json_text
 
     take_interrupts_back()
-    plan = make_audit_request(
-        command=command,
-        worst_case=worst_case,
-        seed=seed,
-        given={
-            "mechanism": mechanism,
-            "score": score,
-            "gamma": gamma,
-            "sampler": sampler,
-            "epsilon": epsilon,
-            "delta": delta,
-            "neighbors": neighbors,
-            "rows-per-person": rows_per_person,
-            "d": d,
-            "k": k,
-            "scores": scores,
-            "change": change,
-            "tables": tables,
-            "samples": samples,
-            "confidence": confidence,
-            "threads": threads,
-        },
-    )
-    with Output(output, force=force) as place:
-        with TerminalReporter(quiet=quiet, bar=not no_progress, work="auditing") as reporter:
-            certificate = _audited(plan, reporter)
+    request = make_audit_request(audited, claim, inputs, draws)
+    with Output(file.output, force=file.force) as place:
+        bar = not terminal.no_progress
+        with TerminalReporter(quiet=terminal.quiet, bar=bar, work="auditing") as reporter:
+            certificate = _carry_out(request, reporter)
         place.write(json_text(certificate.to_dict()).encode())
-    if not quiet:
+    if not terminal.quiet:
         say(str(certificate.verdict), certificate.explanation)
     if certificate.verdict != "pass":
         raise typer.Exit(NOT_PASSED)
 
 
-def _audited(plan: Any, reporter: TerminalReporter) -> Any:
-    """Carry out a plan of any kind."""
-    from dpsel.audit.request import CommandRequest, ScoreRequest
+def _carry_out(request: "AuditRequest", reporter: "Reporter") -> "Certificate":
+    """Carry out an audit; each kind imports what it needs, and only that."""
+    from dpsel.audit.request import MechanismRequest, ScoreRequest
 
-    if isinstance(plan, ScoreRequest):
+    if isinstance(request, MechanismRequest):
+        from dpsel.audit.mechanism import audit_mechanism
+
+        return audit_mechanism(request, reporter)
+    if isinstance(request, ScoreRequest):
         from dpsel.audit.score import audit_score
 
-        return audit_score(plan, reporter)
-    if isinstance(plan, CommandRequest):
-        from dpsel.audit.command import audit_command
-        from dpsel.cli.app import run
+        return audit_score(request, reporter)
+    from dpsel.audit.command import audit_command
+    from dpsel.cli.app import run
 
-        return audit_command(plan, reporter, run)
-    from dpsel.audit.mechanism import audit_mechanism
-
-    return audit_mechanism(plan, reporter)
+    return audit_command(request, reporter, run)

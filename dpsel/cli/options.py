@@ -38,6 +38,14 @@ class Writing:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecordFile:
+    """Where a record goes that has one form only."""
+
+    output: str = same_as(Writing, "output")
+    force: bool = same_as(Writing, "force")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Terminal:
     """What is said on stderr."""
 

@@ -12,13 +12,13 @@ import pytest
 
 from dpsel.audit.certificate import Verdict
 from dpsel.audit.command import FilePair, write_pair
-from dpsel.audit.request import CommandRequest, make_audit_request
+from dpsel.audit.request import CommandRequest
 from dpsel.budget.amounts import Amount
 from dpsel.budget.ledger import LedgerFile, Terms
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.errors import InputError, UsageError
 from dpsel.system.output import Output
-from tests.audited import audited_command, caught_by, only
+from tests.audited import audit_request, audited_command, caught_by, only
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "dpsel/audit/audit.schema.json").read_text())
 
@@ -38,7 +38,7 @@ def test_the_command_passes() -> None:
 @pytest.mark.parametrize(
     ("score", "given"),
     [
-        ("covariance", {"neighbors": Neighbors.REPLACE_ONE, "rows-per-person": 2}),
+        ("covariance", {"neighbors": Neighbors.REPLACE_ONE, "rows_per_person": 2}),
         ("kendall", {"mechanism": "permute-and-flip"}),
     ],
 )
@@ -124,10 +124,8 @@ def test_a_command_that_releases_nothing_is_said_to(monkeypatch: pytest.MonkeyPa
 
 
 def test_relations_are_known_by_their_names() -> None:
-    plan = make_audit_request(
-        command=True, worst_case=False, seed=1, given={"neighbors": "replace-one"}
-    )
+    plan = audit_request(command=True, seed=1, neighbors="replace-one")
     assert isinstance(plan, CommandRequest)
     assert plan.neighbors is Neighbors.REPLACE_ONE
     with pytest.raises(UsageError, match="neighbors must be one of add-remove, replace-one, got x"):
-        make_audit_request(command=True, worst_case=False, seed=1, given={"neighbors": "x"})
+        audit_request(command=True, seed=1, neighbors="x")

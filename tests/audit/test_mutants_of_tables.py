@@ -237,7 +237,7 @@ def test_a_cap_on_rows_that_is_not_kept_is_caught_by_sampling(monkeypatch: Patch
 
     monkeypatch.setattr("dpsel.core.persons.PersonLimit.keep", everybody)
     only("empty", monkeypatch)
-    found = audited_command(150, epsilon=EPSILON, **{"rows-per-person": 1})
+    found = audited_command(150, epsilon=EPSILON, rows_per_person=1)
     assert "sampling" in caught_by(found)
 
 

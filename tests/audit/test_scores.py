@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from dpsel.audit.certificate import Verdict
-from dpsel.audit.request import ScoreRequest, make_audit_request
+from dpsel.audit.request import ScoreRequest
 from dpsel.audit.score import BOUNDS, audit_score, handmade_pairs, random_pair
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.registry import SCORES, ScoreKind
-from tests.audited import moves
+from tests.audited import audit_request, moves
 from tests.sample_tables import Silent
 
 
@@ -29,9 +29,7 @@ def test_scores_move_by_nearly_all_of_their_sensitivity_and_no_more(
 
 
 def test_the_certificate_says_where_and_how_far() -> None:
-    plan = make_audit_request(
-        command=False, worst_case=False, seed=1, given={"score": "dot", "tables": "20"}
-    )
+    plan = audit_request(score="dot", tables="20", seed=1)
     assert isinstance(plan, ScoreRequest)
     certificate = audit_score(plan, Silent())
     assert certificate.verdict is Verdict.PASS
