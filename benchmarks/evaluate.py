@@ -20,17 +20,8 @@ import polars as pl
 import dpsel.evaluation.sweep as sweep
 from dpsel.evaluation.data import EvaluationData
 from dpsel.evaluation.journal import Journal
-from dpsel.paper.experiments import Setting, label_tables, paper_plan
-
-
-class Silent:
-    """Says nothing."""
-
-    def note(self, message: str) -> None:
-        """Say nothing."""
-
-    def progress(self, done: float) -> None:
-        """Say nothing."""
+from dpsel.paper.experiments import Setting, label_tables, paper_sweep
+from dpsel.reporter import Reporter
 
 
 def made(folder: Path) -> None:
@@ -57,9 +48,9 @@ def timed(load: Callable[[], EvaluationData], workers: int) -> dict[str, float]:
         seconds[part] += time.perf_counter() - begun
 
     sweep.run_missing = run_missing
-    plan = paper_plan(k="5,logd", trials=100, seed=0, beyond=False)
+    paper = paper_sweep(k="5,logd", trials=100, seed=0, beyond=False)
     sweep.run_sweep(
-        [lambda: data], plan, Journal(None, {}, resume=False, force=False), Silent(), workers
+        [lambda: data], paper, Journal(None, {}, resume=False, force=False), Reporter(), workers
     )
     sweep.run_missing = real
     seconds["all"] = time.perf_counter() - started
@@ -68,7 +59,9 @@ def timed(load: Callable[[], EvaluationData], workers: int) -> dict[str, float]:
 
 def main(folder: Path) -> None:
     """Print one line a table."""
-    setting = Setting(folder=None, reporter=Silent(), trials=100, seed=0, workers=1, beyond=False)
+    setting = Setting(
+        folder=None, reporter=Reporter(), trials=100, seed=0, threads=1, workers=1, beyond=False
+    )
     print(
         f"{'table':<14}{'seconds':>9}{'reading':>9}{'LASSOs':>9}{'draws':>9}{'rest':>9}{'2 : 1':>8}"
     )

@@ -32,7 +32,8 @@ def form(command: Callable[..., None]) -> Callable[..., None]:
         if name in records:
             flat += [_parameter(records[name], about) for about in fields(records[name])]
         else:
-            flat.append(parameter.replace(annotation=hints[name]))
+            kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+            flat.append(parameter.replace(annotation=hints[name], kind=kind))
 
     @wraps(command)
     def called(**given: Any) -> None:

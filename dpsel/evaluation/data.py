@@ -21,7 +21,7 @@ from dpsel.selection.lasso import PENALTY, lasso_coefficients
 from dpsel.tables.bounds_file import PublicBounds
 from dpsel.tables.cell_counts import cell_notes
 from dpsel.tables.columns import Wanted, choose_columns, visible_columns
-from dpsel.tables.formats import InputFormat, Orientation
+from dpsel.tables.formats import FileFormat, Orientation
 from dpsel.tables.labels import TargetCoding, label_interval
 from dpsel.tables.opening import unchanged_table
 from dpsel.tables.sources import STDIN, has_scheme, public_place
@@ -169,13 +169,12 @@ class TableRequest:
     positive: str | None
     encode: bool
     bounds: PublicBounds
-    input_format: InputFormat | None
-    separator: str | None
+    file_format: FileFormat
     threads: int
 
 
 def table_sets(
-    places: Sequence[str], plan: TableRequest, reporter: Reporter
+    places: Sequence[str], request: TableRequest, reporter: Reporter
 ) -> list[Callable[[], EvaluationData]]:
     """Return what reads each table, named by its file."""
     if places.count(STDIN) > 1:
@@ -184,36 +183,43 @@ def table_sets(
     notes = _Notes(reporter)
 
     def loader(place: str, name: str) -> Callable[[], EvaluationData]:
-        return lambda: load_table(place, name, plan, notes)
+        return lambda: load_table(place, name, request, notes)
 
     return [loader(place, name) for place, name in zip(places, names, strict=True)]
 
 
-def load_table(place: str, name: str, plan: TableRequest, reporter: Reporter) -> EvaluationData:
+def load_table(place: str, name: str, request: TableRequest, reporter: Reporter) -> EvaluationData:
     """Read a whole table.
 
     Privacy:
         Guarantee: none; the rows are private.
         Tested by: tests/cli/test_evaluate.py
     """
-    wanted = plan.wanted
+    wanted = request.wanted
+    written = request.file_format
     raw = RawTable(
-        place, wanted.target, Orientation.COLUMNS, None, None, plan.input_format, plan.separator
+        place,
+        wanted.target,
+        Orientation.COLUMNS,
+        None,
+        None,
+        written.input_format,
+        written.separator,
     )
     open_again = raw.opener(labels_are_numbers=not wanted.labels)
     with unchanged_table(open_again()) as table:
         layout = choose_columns(table.columns, wanted, table.label)
         columns = [column.name for column in visible_columns(table.columns)]
-    classes = labels_of(open_again, layout) if plan.encode else None
-    coding = TargetCoding(plan.positive, classes)
-    bounds = plan.bounds.resolve(layout.names, wanted.target, columns, coded=coding.of_text)
+    classes = labels_of(open_again, layout) if request.encode else None
+    coding = TargetCoding(request.positive, classes)
+    bounds = request.bounds.resolve(layout.names, wanted.target, columns, coded=coding.of_text)
     if coding.of_text:
         interval = label_interval(coding)
         bounds = Bounds(bounds.lower, bounds.upper, interval, coding.two_classes)
     with unchanged_table(open_again()) as table:
-        copies = _COPIES + _COPIES_OF_WORKER * plan.threads
+        copies = _COPIES + _COPIES_OF_WORKER * request.threads
         X, y, cells = read_matrix(
-            table, layout, coding, reporter, plan.threads, copies=copies, clipping=bounds
+            table, layout, coding, reporter, request.threads, copies=copies, clipping=bounds
         )
     assumed = is_unit(bounds.lower, bounds.upper)
     notes = cell_notes(cells, [*layout.names, wanted.target], assumed=assumed)

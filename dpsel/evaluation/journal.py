@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from types import TracebackType
 from typing import Any, TypeVar
 
 from dpsel.errors import OutputError, UsageError
@@ -42,6 +43,21 @@ class Journal:
         except BaseException:
             self.close()
             raise
+
+    def __enter__(self) -> "Journal":
+        """Return itself; it is taken away once all that it holds has been written elsewhere."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take it away, or after an error leave it for a run that goes on."""
+        if kind is None:
+            self.remove()
+        self.close()
 
     def append(self, key: str, value: Any) -> None:
         """Remember one piece of work."""

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from dpsel.evaluation.figures.style import Figure
 
 
-def sweep_notes(results: pl.DataFrame, plan: Sweep) -> list[str]:
+def sweep_notes(results: pl.DataFrame, sweep: Sweep) -> list[str]:
     """Return what is wrong with results: no truth to be found, or scores that tie."""
     notes = []
     empty = results.filter(pl.col("true_size") == 0)["dataset"].unique(maintain_order=True)
     for name in empty:
         notes.append(
-            f"{name}: no feature counts as true ({plan.truth.described()}), so every accuracy is "
+            f"{name}: no feature counts as true ({sweep.truth.described()}), so every accuracy is "
             "0; try a smaller --penalty, another --truth, --bounds or --scale"
         )
     tied = results.filter(pl.col("tied") > 0)
@@ -45,23 +45,23 @@ def sweep_notes(results: pl.DataFrame, plan: Sweep) -> list[str]:
     return notes
 
 
-def report_facts(plan: Sweep, results: pl.DataFrame) -> list[tuple[str, str]]:
+def report_facts(sweep: Sweep, results: pl.DataFrame) -> list[tuple[str, str]]:
     """Return what was run, for the report."""
     sets = results.select("dataset", "n", "d").unique(maintain_order=True).rows()
-    scaling = "by their bounds" if plan.scale is Scale.NONE else str(plan.scale)
-    if plan.scale is Scale.ROBUST:
-        scaling += f", clipped at {plan.clip:g}"
+    scaling = "by their bounds" if sweep.scale is Scale.NONE else str(sweep.scale)
+    if sweep.scale is Scale.ROBUST:
+        scaling += f", clipped at {sweep.clip:g}"
     return [
         ("data", "; ".join(f"{name} ({n} rows, {d} features)" for name, n, d in sets)),
-        ("methods", ", ".join(method.name for method in plan.methods)),
-        ("k", ", ".join(asked.text for asked in plan.ks)),
-        ("epsilon", ", ".join(f"{epsilon:g}" for epsilon in plan.epsilons)),
-        ("trials in each cell", str(plan.trials)),
-        ("true features", plan.truth.described()),
+        ("methods", ", ".join(method.name for method in sweep.methods)),
+        ("k", ", ".join(asked.text for asked in sweep.ks)),
+        ("epsilon", ", ".join(f"{epsilon:g}" for epsilon in sweep.epsilons)),
+        ("trials in each cell", str(sweep.trials)),
+        ("true features", sweep.truth.described()),
         ("scaling", scaling),
-        ("neighbors", str(plan.neighbors)),
-        ("blocks of two-stage", str(plan.blocks or "the square root of the number of rows")),
-        ("seed", str(plan.seed)),
+        ("neighbors", str(sweep.neighbors)),
+        ("blocks of two-stage", str(sweep.blocks or "the square root of the number of rows")),
+        ("seed", str(sweep.seed)),
         ("dpsel", __version__),
     ]
 

@@ -3,9 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,14 +13,15 @@ from dpsel.core.guarantee import Neighbors, check_at_least, check_delta, check_e
 from dpsel.errors import UsageError
 from dpsel.evaluation.data import LASSO, TableRequest, Truth, parse_truth
 from dpsel.evaluation.methods import EvaluatedMethod, parse_methods
-from dpsel.preprocessing.options import DEFAULT_CLIP, Scale
+from dpsel.evaluation.options import Comparison, Conditions, EvaluatedColumns, Grid, Sweeping
+from dpsel.preprocessing.options import Scale
 from dpsel.preprocessing.scaling import check_clip
 from dpsel.selection.lasso import check_penalty
 from dpsel.selection.options import Baseline, Bounding
 from dpsel.selection.request import public_bounds
 from dpsel.system.workers import plan_threads
 from dpsel.tables.columns import Wanted
-from dpsel.tables.formats import InputFormat, Reading
+from dpsel.tables.formats import FileFormat
 
 LOGD = "logd"
 _MOST_POINTS = 1000
@@ -131,7 +130,7 @@ class Sweep:
         return self.truth.kind == LASSO or bool(ranked & {Baseline.TWO_STAGE, Baseline.LASSO})
 
     def described(self) -> dict[str, Any]:
-        """Return the plan as plain values: two plans that say the same give the same results."""
+        """Return it as plain values: two sweeps that say the same give the same results."""
         found = asdict(self)
         found["methods"] = [method.name for method in self.methods]
         found["ks"] = [asked.text for asked in self.ks]
@@ -164,76 +163,66 @@ class EvaluateRequest:
     sweep: Sweep
 
 
-def make_evaluate_plan(
-    *,
-    target: str,
-    k: str,
-    epsilon: str,
-    trials: int,
-    methods: Sequence[str],
-    truth: str,
-    penalty: float,
-    scale: Scale,
-    clip: float = DEFAULT_CLIP,
-    blocks: int | None,
-    delta: float | None,
-    neighbors: Neighbors,
-    features: Sequence[str],
-    exclude: Sequence[str],
-    positive: str | None,
-    encode_target: bool,
-    bounds: str | Path | None,
-    lower: float | None,
-    upper: float | None,
-    input_format: InputFormat | None,
-    separator: str | None,
-    seed: int,
-    threads: int | None,
+def make_evaluate_request(
+    columns: EvaluatedColumns,
+    grid: Grid,
+    comparison: Comparison,
+    conditions: Conditions,
+    bounding: Bounding,
+    file_format: FileFormat,
+    sweeping: Sweeping,
 ) -> EvaluateRequest:
     """Check everything that can be checked without the tables."""
-    if encode_target and positive is not None:
-        raise UsageError("give either --positive or --encode-target, not both")
-    if not 1 <= trials <= _MOST_TRIALS:
-        raise UsageError(f"trials must be between 1 and {_MOST_TRIALS}, got {trials}")
-    if blocks is not None:
-        check_at_least(1, blocks, "blocks")
-    if delta is not None:
-        check_delta(delta)
-    check_at_least(0, seed, "seed")
-    check_clip(clip)
-    check_penalty(penalty)
-    public, given = public_bounds(Bounding(bounds=bounds, lower=lower, upper=upper))
-    if given and scale is not Scale.NONE:
+    _check_numbers(columns, comparison, conditions, sweeping)
+    public, given = public_bounds(bounding)
+    if given and conditions.scale is not Scale.NONE:
         raise UsageError("give either bounds or --scale, not both")
     sweep = Sweep(
-        methods=parse_methods(list(methods) or list(DEFAULT_METHODS)),
-        ks=parse_ks(k),
-        epsilons=parse_epsilons(epsilon),
-        trials=trials,
-        seed=seed,
-        truth=parse_truth(truth, penalty),
-        scale=scale,
-        clip=clip,
-        neighbors=neighbors,
-        delta=delta,
-        blocks=blocks,
+        methods=parse_methods(list(comparison.method) or list(DEFAULT_METHODS)),
+        ks=parse_ks(grid.k),
+        epsilons=parse_epsilons(grid.epsilon),
+        trials=comparison.trials,
+        seed=sweeping.seed,
+        truth=parse_truth(comparison.truth, comparison.penalty),
+        scale=conditions.scale,
+        clip=conditions.clip,
+        neighbors=conditions.neighbors,
+        delta=conditions.delta,
+        blocks=conditions.blocks,
         # As `baseline` deals out rows: in blocks of equal size where their number is public.
-        equal_blocks=neighbors is Neighbors.REPLACE_ONE,
+        equal_blocks=conditions.neighbors is Neighbors.REPLACE_ONE,
+    )
+    wanted = Wanted(
+        columns.target,
+        columns.features,
+        columns.exclude,
+        labels=columns.encode_target or columns.positive is not None,
+        declared=public.declared(columns.target) if given else frozenset(),
+        bounded=given,
     )
     tables = TableRequest(
-        wanted=Wanted(
-            target,
-            tuple(features),
-            tuple(exclude),
-            labels=encode_target or positive is not None,
-            declared=public.declared(target) if given else frozenset(),
-            bounded=given,
-        ),
-        positive=positive,
-        encode=encode_target,
+        wanted=wanted,
+        positive=columns.positive,
+        encode=columns.encode_target,
         bounds=public,
-        input_format=input_format,
-        separator=Reading(separator=separator).separator,
-        threads=plan_threads(threads),
+        file_format=file_format,
+        threads=plan_threads(sweeping.threads),
     )
     return EvaluateRequest(tables, sweep)
+
+
+def _check_numbers(
+    columns: EvaluatedColumns, comparison: Comparison, conditions: Conditions, sweeping: Sweeping
+) -> None:
+    """Refuse numbers that make no sense, and two ways to read one target."""
+    if columns.encode_target and columns.positive is not None:
+        raise UsageError("give either --positive or --encode-target, not both")
+    if not 1 <= comparison.trials <= _MOST_TRIALS:
+        raise UsageError(f"trials must be between 1 and {_MOST_TRIALS}, got {comparison.trials}")
+    if conditions.blocks is not None:
+        check_at_least(1, conditions.blocks, "blocks")
+    if conditions.delta is not None:
+        check_delta(conditions.delta)
+    check_at_least(0, sweeping.seed, "seed")
+    check_clip(conditions.clip)
+    check_penalty(comparison.penalty)

@@ -3,34 +3,12 @@
 import io
 import json
 from collections.abc import Mapping
-from enum import StrEnum
-from pathlib import PurePath
 from typing import Any
 
-from dpsel.errors import UsageError
 from dpsel.evaluation import STAMP
+from dpsel.evaluation.options import ResultsFormat
 from dpsel.system.frames import pl
 from dpsel.system.text import json_text
-
-
-class ResultsFormat(StrEnum):
-    """The formats of the results of an evaluation."""
-
-    JSON = "json"
-    CSV = "csv"
-    PARQUET = "parquet"
-
-
-def results_format_of(name: str) -> ResultsFormat:
-    """Return the format that the name of a file of results tells."""
-    found = PurePath(name).suffix.lower().removeprefix(".")
-    if found not in tuple(ResultsFormat):
-        raise UsageError(
-            f"{name}: cannot tell the format to write; end it with .parquet, .csv or .json, "
-            f"or say which with --format {'|'.join(ResultsFormat)}"
-        )
-    return ResultsFormat(found)
-
 
 SCHEMA_ID = "dpsel.evaluation/1"
 

@@ -112,14 +112,14 @@ class SweepResult:
 
 def run_sweep(
     sets: Sequence[Callable[[], EvaluationData]],
-    plan: Sweep,
+    sweep: Sweep,
     journal: Journal,
     reporter: Reporter,
     workers: Workers,
 ) -> SweepResult:
     """Run every cell that the journal does not have, and return all of them.
 
-    A cell's seed is made from the plan's and the cell's own name, so results are the same for any
+    A cell's seed is made from the sweep's and the cell's own name, so results are the same for any
     number of workers, and whether or not the sweep was killed on the way.
 
     Privacy:
@@ -127,14 +127,14 @@ def run_sweep(
         Tested by: tests/cli/test_evaluate.py
     """
     found = SweepResult([], [])
-    total = max(1, len(sets) * plan.tasks_per_set())
+    total = max(1, len(sets) * sweep.tasks_per_set())
     tick = ticks(total, reporter.progress)
     solver: AbstractContextManager[None] = (
-        quiet_solver(plan.truth.penalty) if plan.fits_lassos else nullcontext()
+        quiet_solver(sweep.truth.penalty) if sweep.fits_lassos else nullcontext()
     )
     with solver:
         for load in sets:
-            _SetSweep(load(), plan, journal, workers, tick).add_to(found)
+            _SetSweep(load(), sweep, journal, workers, tick).add_to(found)
     return found
 
 
@@ -144,41 +144,41 @@ class _SetSweep:
     def __init__(
         self,
         data: EvaluationData,
-        plan: Sweep,
+        sweep: Sweep,
         journal: Journal,
         workers: Workers,
         tick: Callable[[], None],
     ) -> None:
-        self._data, self._plan, self._journal = data, plan, journal
+        self._data, self._sweep, self._journal = data, sweep, journal
         self._workers, self._tick = workers, tick
-        self._ks = [asked.of(len(data.features)) for asked in plan.ks]
+        self._ks = [asked.of(len(data.features)) for asked in sweep.ks]
         for k in self._ks:
             check_k(k, len(data.features))
         self._key = _digest(data)
         self._views: dict[Scale, DataSet] = {}
 
     def add_to(self, found: SweepResult) -> None:
-        """Work through all cells, and add their rows in the plan's order."""
-        plan = self._plan
-        main = self._view(plan.scale)
-        if Scale.NONE in {plan.scale, *map(plan.scale_of, plan.methods)}:
+        """Work through all cells, and add their rows in the sweep's order."""
+        sweep = self._sweep
+        main = self._view(sweep.scale)
+        if Scale.NONE in {sweep.scale, *map(sweep.scale_of, sweep.methods)}:
             found.notes.extend(f"{self._data.name}: {note}" for note in self._data.clipping)
-        truth = self._data.truth or plan.truth.found(main, self._data.features)
+        truth = self._data.truth or sweep.truth.found(main, self._data.features)
         votes = self._votes()
-        draws = {method.name: self._draws(method, votes) for method in plan.methods}
+        draws = {method.name: self._draws(method, votes) for method in sweep.methods}
         work = CellWork(
             name=self._data.name,
             draws={name: own for name, own in draws.items() if not self._needs_rows(own)},
-            trials={method.name: self._trials(method) for method in plan.methods},
+            trials={method.name: self._trials(method) for method in sweep.methods},
             truth=truth,
             correlation=correlations(main.X, main.y),
-            seed=plan.seed,
+            seed=sweep.seed,
         )
         cells = [
             (method, asked, k, epsilon)
-            for method in plan.methods
-            for asked, k in zip(plan.ks, self._ks, strict=True)
-            for epsilon in plan.epsilons
+            for method in sweep.methods
+            for asked, k in zip(sweep.ks, self._ks, strict=True)
+            for epsilon in sweep.epsilons
         ]
         tasks = {self._cell_key(m, k, e): (m.name, k, e) for m, _, k, e in cells}
         self._run(fill_cell, work, {k: t for k, t in tasks.items() if t[0] in work.draws})
@@ -233,7 +233,7 @@ class _SetSweep:
 
     def _trials(self, method: EvaluatedMethod) -> int:
         """Return how often a method is run: once if it always selects the same."""
-        return self._plan.trials if method.private else 1
+        return self._sweep.trials if method.private else 1
 
     def _row(
         self, head: dict[str, Any], method: EvaluatedMethod, summary: dict[str, Any]
@@ -269,31 +269,33 @@ class _SetSweep:
     def _view(self, scale: Scale) -> DataSet:
         """Return the rows in a scaling, made once."""
         if scale not in self._views:
-            self._views[scale] = self._data.scaled(scale, self._plan.clip)
+            self._views[scale] = self._data.scaled(scale, self._sweep.clip)
         return self._views[scale]
 
     def _draws(self, method: EvaluatedMethod, votes: Votes) -> Draws:
         """Return what draws selections by a method."""
-        plan = self._plan
-        scale = plan.scale_of(method)
+        sweep = self._sweep
+        scale = sweep.scale_of(method)
         if method.ranking == Baseline.DPKENDALL:
             threads = self._threads_here() if self._on_disk else 1
-            return RoundDraws(self._data.raw, plan.neighbors, Unit(), threads)
+            return RoundDraws(self._data.raw, sweep.neighbors, Unit(), threads)
         if method.ranking == Baseline.SIS:
             rows = self._view(scale)
             return ExactDraws(np.abs(target_products(rows.X, rows.y)))
         if method.ranking == Baseline.LASSO:
             rows = self._view(scale)
-            return ExactDraws(np.abs(lasso_coefficients(rows.X, rows.y, plan.truth.penalty)))
+            return ExactDraws(np.abs(lasso_coefficients(rows.X, rows.y, sweep.truth.penalty)))
         assert method.mechanism is not None
-        parameters = method.parameters(plan.delta)
+        parameters = method.parameters(sweep.delta)
         if method.ranking == Baseline.TWO_STAGE:
             return VoteDraws(votes[scale], 1.0, method.mechanism, parameters)
         bounded = find_score(method.ranking).needs_bounds
         rows = self._view(scale) if bounded else self._data.raw
         threads = self._threads_here()
         bounds = None if bounded else self._data.bounds
-        scores = table_scores(method.ranking, rows, bounds, plan.neighbors, Unit(), threads=threads)
+        scores = table_scores(
+            method.ranking, rows, bounds, sweep.neighbors, Unit(), threads=threads
+        )
         return ScoreDraws(scores, method.mechanism, parameters)
 
     def _cell_key(self, method: EvaluatedMethod, k: int, epsilon: float) -> str:
@@ -302,24 +304,24 @@ class _SetSweep:
 
     def _votes(self) -> Votes:
         """Return two-stage's votes for each k: one row a trial, with blocks of its own."""
-        plan, d = self._plan, len(self._data.features)
-        scales = plan.vote_scales()
+        sweep, d = self._sweep, len(self._data.features)
+        scales = sweep.vote_scales()
         ks = tuple(sorted(set(self._ks)))
         work = VoteWork(
             name=self._data.name,
             views={scale: self._view(scale) for scale in scales},
             ks=ks,
-            blocks=plan.blocks or max(1, int(len(self._data.raw.y) ** 0.5)),
-            equal_blocks=plan.equal_blocks,
-            penalty=plan.truth.penalty,
-            seed=plan.seed,
+            blocks=sweep.blocks or max(1, int(len(self._data.raw.y) ** 0.5)),
+            equal_blocks=sweep.equal_blocks,
+            penalty=sweep.truth.penalty,
+            seed=sweep.seed,
             threads=self._threads_here() if self._on_disk else 1,
         )
 
         def key(scale: Scale, trial: int) -> str:
             return f"{self._key} votes {scale} {trial}"
 
-        trials = range(plan.trials)
+        trials = range(sweep.trials)
         tasks = {key(s, t): (s, t) for s in scales for t in trials}
         self._run(fit_votes, work, tasks, here=self._on_disk)
         found: Votes = {}

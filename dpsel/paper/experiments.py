@@ -9,18 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from dpsel import __version__
+from dpsel.cluster.connection import chosen_workers
 from dpsel.core.bounds import UNIT_INTERVAL
-from dpsel.core.guarantee import Neighbors
+from dpsel.core.guarantee import Neighbors, check_at_least
 from dpsel.errors import InputError, OutputError
 from dpsel.evaluation.data import EvaluationData, TableRequest, Truth, table_sets
+from dpsel.evaluation.figures.curves import accuracy_figure, order_figure
+from dpsel.evaluation.figures.frequencies import frequency_bars
+from dpsel.evaluation.figures.heatmap import heatmap_figure
+from dpsel.evaluation.figures.style import load_matplotlib, png_bytes
 from dpsel.evaluation.journal import Journal
 from dpsel.evaluation.methods import parse_methods
-from dpsel.evaluation.report import report_facts
+from dpsel.evaluation.report import report_facts, report_html, sweep_figures
 from dpsel.evaluation.request import Sweep, parse_epsilons, parse_ks
 from dpsel.evaluation.results import frequencies_frame, results_frame
 from dpsel.evaluation.sweep import SweepResult, run_sweep
 from dpsel.paper import BEYOND, PAPER_EPSILONS, PAPER_METHODS, ROUNDS
 from dpsel.paper.comparisons import claims, claims_summary, epsilon_needed, r_squared_row
+from dpsel.paper.options import Experimenting
 from dpsel.paper.stability import METHODS, compared_with_sis, run_stability
 from dpsel.paper.synthetic import run_synthetic
 from dpsel.preprocessing.options import DEFAULT_CLIP, Scale
@@ -28,9 +34,10 @@ from dpsel.reporter import Reporter
 from dpsel.system.frames import pl
 from dpsel.system.output import Output
 from dpsel.system.process import reason
-from dpsel.system.workers import Workers
+from dpsel.system.workers import Workers, plan_threads
 from dpsel.tables.bounds_file import uniform_bounds
 from dpsel.tables.columns import Wanted
+from dpsel.tables.formats import FileFormat
 
 
 class ResultsFolder:
@@ -82,9 +89,6 @@ _METRICS = {
 
 def write_beyond(folder: ResultsFolder, name: str, results: pl.DataFrame) -> None:
     """Write the mean curves, family by family, and the epsilon that each method needs."""
-    from dpsel.evaluation.figures.curves import accuracy_figure
-    from dpsel.evaluation.figures.style import png_bytes
-
     folder.write_rows(f"{name}_epsilon_needed.csv", epsilon_needed(results))
     for family, methods in families().items():
         rows = results.filter(pl.col("method").is_in(methods))
@@ -132,7 +136,7 @@ def mean_over_sets(results: pl.DataFrame, metric: str) -> pl.DataFrame:
     return named.select(results.columns)
 
 
-def paper_plan(
+def paper_sweep(
     *,
     k: str,
     trials: int,
@@ -184,15 +188,45 @@ class Setting:
     """Whether to run what goes beyond the paper."""
 
 
+@contextmanager
+def experimenting(
+    asked: Experimenting, reporter: Reporter, *, trials: int = 1, beyond: bool = False
+) -> Iterator[Setting]:
+    """Enter what experiments are run with: a folder to write to, and workers."""
+    check_at_least(0, asked.seed, "seed")
+    scheduler = asked.scheduler()
+    load_matplotlib()
+    threads = plan_threads(asked.threads)
+    folder = ResultsFolder(asked.output, resume=asked.resume, force=asked.force)
+    with chosen_workers(scheduler, threads, reporter.warn) as workers:
+        yield Setting(
+            folder=folder,
+            reporter=reporter,
+            trials=trials,
+            seed=asked.seed,
+            threads=threads,
+            workers=workers,
+            beyond=beyond,
+        )
+        reporter.note(f"results and figures are in {asked.output}")
+
+
+def everything(setting: Setting, place: str, target: str) -> None:
+    """Run all experiments, and what goes beyond them; the order statistics of the widest table."""
+    stability(replace(setting, trials=1, beyond=False), 1000)
+    synthetic(setting)
+    results = datasets(setting, place, target)
+    widest = results.sort("d", descending=True)["dataset"][0]
+    thorough = replace(setting, trials=1000, beyond=False)
+    order_statistics(thorough, str(Path(place) / f"{widest}.parquet"), target)
+
+
 def stability(setting: Setting, repetitions: int) -> list[dict[str, Any]]:
     """Reproduce section 3."""
-    from dpsel.evaluation.figures.frequencies import frequency_bars
-    from dpsel.evaluation.figures.style import png_bytes
-
     folder = setting.folder
     folder.check_free(["stability.csv", "stability_counts.csv", "stability.png"])
     about = {"repetitions": repetitions, "seed": setting.seed, "version": __version__}
-    with _finished(folder.journal("stability", about)) as journal:
+    with folder.journal("stability", about) as journal:
         rows = run_stability(repetitions, setting.seed, journal, setting.reporter, setting.workers)
         compared = compared_with_sis(rows)
         folder.write_rows("stability.csv", compared)
@@ -212,14 +246,11 @@ def stability(setting: Setting, repetitions: int) -> list[dict[str, Any]]:
 
 def synthetic(setting: Setting) -> pl.DataFrame:
     """Reproduce the synthetic experiment."""
-    from dpsel.evaluation.figures.curves import accuracy_figure
-    from dpsel.evaluation.figures.style import png_bytes
-
     folder = setting.folder
     folder.check_free(["synthetic.csv", "synthetic.png"])
-    plan = paper_plan(k="5,8", trials=setting.trials, seed=setting.seed, beyond=setting.beyond)
-    with _finished(folder.journal("synthetic", plan.described())) as journal:
-        rows = run_synthetic(plan, journal, setting.reporter, setting.workers)
+    sweep = paper_sweep(k="5,8", trials=setting.trials, seed=setting.seed, beyond=setting.beyond)
+    with folder.journal("synthetic", sweep.described()) as journal:
+        rows = run_synthetic(sweep, journal, setting.reporter, setting.workers)
         results = results_frame(rows)
         folder.write_frame("synthetic.csv", results.drop("stamp"))
         figure = accuracy_figure(of_methods(results, PAPER_METHODS), stamp=None)
@@ -236,16 +267,16 @@ def datasets(setting: Setting, place: str, target: str) -> pl.DataFrame:
     paths = sorted(Path(place).glob("*.parquet"))
     if not paths:
         raise InputError(f"{place}: has no Parquet table")
-    plan = paper_plan(k="5,logd", trials=setting.trials, seed=setting.seed, beyond=setting.beyond)
-    about = {"target": target, "tables": [path.name for path in paths], **plan.described()}
+    sweep = paper_sweep(k="5,logd", trials=setting.trials, seed=setting.seed, beyond=setting.beyond)
+    about = {"target": target, "tables": [path.name for path in paths], **sweep.described()}
     fits: list[dict[str, Any]] = []
-    with _finished(folder.journal("datasets", about)) as journal:
+    with folder.journal("datasets", about) as journal:
         sets = _noting_fits(label_tables([str(path) for path in paths], target, setting), fits)
-        found = run_sweep(sets, plan, journal, setting.reporter, setting.workers)
+        found = run_sweep(sets, sweep, journal, setting.reporter, setting.workers)
         rows = list(found.results)
         if setting.beyond:
             rounds = replace(
-                plan, methods=parse_methods([ROUNDS]), trials=max(1, setting.trials // _FEWER)
+                sweep, methods=parse_methods([ROUNDS]), trials=max(1, setting.trials // _FEWER)
             )
             small = [str(path) for path in paths if _cells(path) <= _MOST_CELLS]
             again = label_tables(small, target, setting)
@@ -256,24 +287,21 @@ def datasets(setting: Setting, place: str, target: str) -> pl.DataFrame:
         compared = claims(results, fits)
         folder.write_rows("datasets_claims.csv", compared)
         folder.write_rows("datasets_claims_summary.csv", claims_summary(compared))
-        _write_dataset_figures(setting, plan, results, found)
+        _write_dataset_figures(setting, sweep, results, found)
     return results
 
 
 def order_statistics(setting: Setting, place: str, target: str) -> pl.DataFrame:
     """Reproduce the figure of TOP, GREAT and GOOD, k = 10."""
-    from dpsel.evaluation.figures.curves import order_figure
-    from dpsel.evaluation.figures.style import png_bytes
-
     folder = setting.folder
     folder.check_free(["order_statistics.csv", "order_statistics.png"])
-    plan = paper_plan(
+    sweep = paper_sweep(
         k="10", trials=setting.trials, seed=setting.seed, beyond=False, methods=_ORDER_METHODS
     )
-    about = {"target": target, "table": Path(place).name, **plan.described()}
-    with _finished(folder.journal("order_statistics", about)) as journal:
+    about = {"target": target, "table": Path(place).name, **sweep.described()}
+    with folder.journal("order_statistics", about) as journal:
         sets = label_tables([place], target, setting)
-        rows = run_sweep(sets, plan, journal, setting.reporter, setting.workers).results
+        rows = run_sweep(sets, sweep, journal, setting.reporter, setting.workers).results
         results = results_frame(rows)
         folder.write_frame("order_statistics.csv", results)
         folder.write("order_statistics.png", png_bytes(order_figure(results)))
@@ -286,24 +314,19 @@ def of_methods(results: pl.DataFrame, methods: Sequence[str]) -> pl.DataFrame:
 
 
 def _write_dataset_figures(
-    setting: Setting, plan: Sweep, results: pl.DataFrame, found: SweepResult
+    setting: Setting, sweep: Sweep, results: pl.DataFrame, found: SweepResult
 ) -> None:
     """Write the curves, both heat maps, and the report."""
-    from dpsel.evaluation.figures.curves import accuracy_figure
-    from dpsel.evaluation.figures.heatmap import heatmap_figure
-    from dpsel.evaluation.figures.style import png_bytes
-    from dpsel.evaluation.report import report_html, sweep_figures
-
     folder = setting.folder
     paper = of_methods(results, PAPER_METHODS)
     folder.write("datasets_accuracy.png", png_bytes(accuracy_figure(paper)))
-    for asked in plan.ks:
+    for asked in sweep.ks:
         figure = heatmap_figure(results, *PAPER_METHODS, asked.text)
         folder.write(f"datasets_heatmap_{asked.text}.png", png_bytes(figure))
     frequencies = of_methods(frequencies_frame(found.frequencies), PAPER_METHODS)
     page = report_html(
         "The paper's experiments on real data",
-        report_facts(plan, results),
+        report_facts(sweep, results),
         results,
         sweep_figures(paper, frequencies),
         [],
@@ -323,16 +346,15 @@ def label_tables(
     places: Sequence[str], target: str, setting: Setting
 ) -> list[Callable[[], EvaluationData]]:
     """Return what reads the tables, with labels coded by their order."""
-    plan = TableRequest(
+    request = TableRequest(
         wanted=Wanted(target, (), (), labels=True),
         positive=None,
         encode=True,
         bounds=uniform_bounds(UNIT_INTERVAL),
-        input_format=None,
-        separator=None,
+        file_format=FileFormat(),
         threads=setting.threads,
     )
-    return table_sets(places, plan, setting.reporter)
+    return table_sets(places, request, setting.reporter)
 
 
 def _noting_fits(
@@ -349,13 +371,3 @@ def _noting_fits(
         return loaded
 
     return [noting(load) for load in sets]
-
-
-@contextmanager
-def _finished(journal: Journal) -> Iterator[Journal]:
-    """Close a journal, and take it away once all is written."""
-    try:
-        yield journal
-        journal.remove()
-    finally:
-        journal.close()

@@ -71,9 +71,9 @@ ROWS, FEATURES = 100, 2000
 NAME = "synthetic"
 
 
-def synthetic_trial(plan: Sweep, trial: int) -> list[dict[str, Any]]:
+def synthetic_trial(sweep: Sweep, trial: int) -> list[dict[str, Any]]:
     """Draw a table and run every cell on it once."""
-    design = screening_design(ROWS, FEATURES, derived_seed(plan.seed, "design", trial))
+    design = screening_design(ROWS, FEATURES, derived_seed(sweep.seed, "design", trial))
     names = tuple(f"x{i + 1}" for i in range(FEATURES))
     data = EvaluationData(
         name=f"{NAME} {trial}",
@@ -83,20 +83,20 @@ def synthetic_trial(plan: Sweep, trial: int) -> list[dict[str, Any]]:
         labels=False,
         truth=FoundTruth(design.weights, None),
     )
-    once = replace(plan, trials=1)
+    once = replace(sweep, trials=1)
     nothing = Journal(None, {}, resume=False, force=False)
     return run_sweep([lambda: data], once, nothing, Reporter(), 1).results
 
 
 def run_synthetic(
-    plan: Sweep, journal: Journal, reporter: Reporter, workers: Workers
+    sweep: Sweep, journal: Journal, reporter: Reporter, workers: Workers
 ) -> list[dict[str, Any]]:
     """Run all trials, and return one row a cell."""
-    tasks = {f"trial {trial}": trial for trial in range(plan.trials)}
+    tasks = {f"trial {trial}": trial for trial in range(sweep.trials)}
     tick = ticks(len(tasks), reporter.progress)
     with quiet_solver():
         run_missing(
-            synthetic_trial, plan, tasks, journal, workers=workers, tick=tick, preload=SOLVER
+            synthetic_trial, sweep, tasks, journal, workers=workers, tick=tick, preload=SOLVER
         )
     trials = [journal.found[key] for key in tasks]
     return [pooled([rows[i] for rows in trials]) for i in range(len(trials[0]))]

@@ -142,4 +142,4 @@ def test_scaling_leaves_the_raw_rows_as_they_are_and_off_the_repr(scale: Scale) 
     made.scaled(scale, DEFAULT_CLIP)
     assert np.array_equal(made.raw.X, before[0], equal_nan=True)
     assert np.array_equal(made.raw.y, before[1], equal_nan=True)
-    assert repr(made.raw) == "Rows()"
+    assert repr(made.raw) == "DataSet()"
