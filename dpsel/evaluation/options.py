@@ -10,8 +10,8 @@ from pathlib import PurePath
 from dpsel.core.guarantee import Neighbors
 from dpsel.errors import UsageError
 from dpsel.options import option, same_as
-from dpsel.preprocessing.options import DEFAULT_CLIP, Scale
-from dpsel.selection.options import COLUMNS, METHOD, Columns, Drawing, Privacy
+from dpsel.preprocessing.options import Coding, Scale, ScalingMethod
+from dpsel.selection.options import Columns, Drawing, Privacy
 
 SWEEP, OUTPUT = "Sweep", "Output"
 
@@ -67,12 +67,7 @@ class Conditions:
         Scale.NONE,
         panel=SWEEP,
     )
-    clip: float = option(
-        "--clip C",
-        "With --scale robust: clip at C robust standard deviations.",
-        DEFAULT_CLIP,
-        panel=METHOD,
-    )
+    clip: float = same_as(ScalingMethod, "clip")
     blocks: int | None = option(
         "--blocks B",
         "How many blocks vote in two-stage.",
@@ -88,9 +83,7 @@ class Conditions:
 class EvaluatedColumns(Columns):
     """Which columns play which part, and how the target's labels become numbers."""
 
-    encode_target: bool = option(
-        "--encode-target", "Code the target's labels as 0, 1, 2, ...", False, panel=COLUMNS
-    )
+    encode_target: bool = same_as(Coding, "encode_target")
 
 
 @dataclass(frozen=True, kw_only=True)
