@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dpsel.core.arrays import BoolArray, FloatArray
 from dpsel.core.batch import Batch
 from dpsel.errors import InputError
 from dpsel.tables.cells import text_numbers
 from dpsel.tables.columns import Column, Kind, Layout
 from dpsel.tables.provenance import Provenance
 from dpsel.tables.sources import Keys, Source
-from dpsel.tables.table import PendingBatch, RowReader, Table
+from dpsel.tables.table import Constants, PendingBatch, RowReader, Table, repeated
 from dpsel.tables.words import column_cells
 
 
@@ -50,7 +49,8 @@ class KeyedTable:
         inner = replace(inner, target=self._inside(layout.target, own))
         if layout.person is not None:
             inner = replace(inner, person=self._inside(layout.person, own))
-        for pending in self._table.pending_batches(inner, self._rows(layout, rows)):
+        constant = rows.with_constants(self._constants(layout))
+        for pending in self._table.pending_batches(inner, constant):
 
             def read(pending: PendingBatch = pending) -> Batch:
                 batch = pending.read()
@@ -64,8 +64,9 @@ class KeyedTable:
 
     def persons(self, position: int) -> Iterator[Any]:
         """Yield one column of all rows, in order."""
+        own = position < len(self._table.columns)
         for column in self._table.persons(self._inside(position, ())):
-            yield column if position < len(self._table.columns) else self._texts(position, column)
+            yield column if own else repeated(self._text(position), len(column))
 
     def close(self) -> None:
         """Close the file."""
@@ -79,24 +80,17 @@ class KeyedTable:
             raise InputError(f"{self.label}: has no column of its own")
         return features[0] if features else 0
 
-    def _rows(self, layout: Layout, rows: RowReader) -> RowReader:
-        """Return what makes rows if target or person come from the folders."""
+    def _constants(self, layout: Layout) -> Constants:
+        """Return target and person, if they come from the folders."""
         count = len(self._table.columns)
-        target, person = layout.target, layout.person
-
-        def values(column: Any) -> Any:
-            if target < count:
-                return column
-            if layout.labels:
-                return self._texts(target, column)
-            return pa.array(np.full(len(column), self._number(target)))
-
-        def persons(column: Any) -> Any:
-            if column is None or person is None or person < count:
-                return column
-            return self._texts(person, column)
-
-        return _Replaced(rows, values, persons)
+        target = person = None
+        if layout.target >= count:
+            target = self._text(layout.target)
+            if not layout.labels:
+                target = pa.array([self._number(layout.target)])
+        if layout.person is not None and layout.person >= count:
+            person = self._text(layout.person)
+        return Constants(target, person)
 
     def _value(self, place: int) -> str | None:
         """Return the value of a folder's column."""
@@ -110,27 +104,6 @@ class KeyedTable:
         """Return the value as a number or a word, NaN if it is missing."""
         return float(column_cells(pa.array([self._value(place)], pa.string()))[0])
 
-    def _texts(self, place: int, column: Any) -> Any:
-        """Return the value as a text, once for every row of another column."""
-        values = pa.array([self._value(place)], pa.large_string())
-        return pa.DictionaryArray.from_arrays(np.zeros(len(column), dtype=np.int32), values)
-
-
-class _Replaced(RowReader):
-    """Makes rows of other columns than those that it is given."""
-
-    def __init__(self, rows: RowReader, target: Any, person: Any) -> None:
-        super().__init__(rows.coding, words=rows.words)
-        self._rows = rows
-        self._target = target
-        self._person = person
-
-    @property
-    def ordered(self) -> bool:
-        return self._rows.ordered
-
-    def target(self, column: Any) -> FloatArray:
-        return self._rows.target(self._target(column))
-
-    def mask(self, person: Any | None) -> BoolArray | None:
-        return self._rows.mask(self._person(person))
+    def _text(self, place: int) -> Any:
+        """Return the value as a text, in an array."""
+        return pa.array([self._value(place)], pa.large_string())

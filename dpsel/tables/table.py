@@ -4,16 +4,18 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+import pyarrow as pa
 
 from dpsel.core.arrays import BoolArray, FloatArray, RealArray
 from dpsel.core.batch import Batch, Columns, Unreadable, rows_of
 from dpsel.core.persons import KeptRows, PersonLimit
 from dpsel.errors import InputError
-from dpsel.tables.cells import number_columns
+from dpsel.tables.cells import is_text, number_columns
 from dpsel.tables.columns import Column, Layout
 from dpsel.tables.labels import TargetCoding, distinct_persons
 from dpsel.tables.provenance import Provenance
@@ -109,6 +111,21 @@ class RowsRead:
         return Batch(first_feature, rows_of(X, self.keep), self.y[self.keep], unreadable)
 
 
+@dataclass(frozen=True)
+class Constants:
+    """Target and person that are the same in all rows of a file, as Arrow arrays of one value."""
+
+    target: Any | None = None
+    person: Any | None = None
+
+
+def repeated(value: Any, rows: int) -> Any:
+    """Return an Arrow column that has one value in all its rows."""
+    if is_text(value.type):
+        return pa.DictionaryArray.from_arrays(np.zeros(rows, dtype=np.int32), value)
+    return pa.array(np.full(rows, value[0].as_py()))
+
+
 class RowReader:
     """Makes rows from their target and person columns; batches must come in order."""
 
@@ -126,7 +143,22 @@ class RowReader:
         self.coding = coding
         self.words = words
         self._limit = limit
-        self.label_seen = False
+        self._constants = Constants()
+        self._label_seen = threading.Event()
+
+    def with_constants(self, constants: Constants) -> "RowReader":
+        """Return this reader for a file in which target or person are none of its columns.
+
+        It is given other columns, which have as many rows, and shares what it learns with this one.
+        """
+        found = copy(self)
+        found._constants = constants
+        return found
+
+    @property
+    def label_seen(self) -> bool:
+        """Return whether any row had the label that counts as 1."""
+        return self._label_seen.is_set()
 
     @property
     def ordered(self) -> bool:
@@ -143,8 +175,11 @@ class RowReader:
 
     def target(self, column: Any) -> FloatArray:
         """Return the target of any batch."""
+        if self._constants.target is not None:
+            column = repeated(self._constants.target, len(column))
         y = self.coding.values(column)
-        self.label_seen = self.label_seen or bool(np.any(y == 1.0))
+        if np.any(y == 1.0):
+            self._label_seen.set()
         return y
 
     def mask(self, person: Any | None) -> BoolArray | None:
@@ -153,6 +188,8 @@ class RowReader:
             return None
         if isinstance(self._limit, KeptRows):
             return self._limit.next(len(person))
+        if self._constants.person is not None:
+            person = repeated(self._constants.person, len(person))
         return self._limit.keep(*distinct_persons(person))
 
 

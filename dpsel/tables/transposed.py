@@ -22,7 +22,7 @@ from dpsel.tables.delimited import cells_of
 from dpsel.tables.delimited_rows import TEXT_BYTES, TextRows, row_ends
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import KINDS, InputFormat, Orientation
-from dpsel.tables.labels import TargetCoding, as_texts, distinct_labels, sorted_labels
+from dpsel.tables.labels import as_texts, distinct_labels, sorted_labels
 from dpsel.tables.opening import frame_table, open_cells, open_sources, unchanged, unchanged_table
 from dpsel.tables.provenance import Provenance
 from dpsel.tables.sources import STDIN, ByteStream, Source, common_format, find_sources
@@ -411,19 +411,11 @@ _MOST_LABELS = 1000
 def labels_of(open_again: Callable[[], Table], layout: Layout) -> tuple[str, ...]:
     """Return the distinct labels of the target, in order."""
     labels: set[str] = set()
-
-    class Collector(TargetCoding):
-        """Looks at labels instead of coding them."""
-
-        def values(self, column: Any) -> FloatArray:
+    with unchanged_table(open_again()) as table:
+        for column in table.persons(layout.target):
             found, codes = distinct_labels(column)
             used = (found[code] for code in np.unique(codes[codes >= 0]).tolist())
             labels.update(label for label in used if label is not None)
-            return np.zeros(len(column))
-
-    with unchanged_table(open_again()) as table:
-        for batch in table.pending_batches(layout, RowReader(Collector())):
-            batch.read()
             if len(labels) > _MOST_LABELS:
                 name = table.columns[layout.target].name
                 raise InputError(
