@@ -152,11 +152,11 @@ def run(arguments: Sequence[str]) -> int:
         # Typer's way out when a pipe is closed while it prints a help text.
         say("error", f"stdout: cannot be written: {reason(cause)}")
         return OutputError.exit_code
+    except typer.TyperException as error:  # about the arguments
+        say("error", error.format_message().rstrip("."))
+        say("help", _help_hint(arguments))
+        return UsageError.exit_code
     except Exception as error:
-        if hasattr(error, "format_message"):  # Typer's own complaint about the arguments
-            say("error", error.format_message().rstrip("."))
-            say("help", _help_hint(arguments))
-            return UsageError.exit_code
         if isinstance(error, OSError) and error.errno in _STDOUT_ERRORS:
             abandon_stdout()
             say("error", f"stdout: cannot be written: {reason(error)}")

@@ -1,11 +1,23 @@
-"""Words of the command line as values, and what is not imported for them."""
+"""Records as options, words of the command line as values, and what is not imported for them."""
 
+import inspect
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from enum import StrEnum
+from typing import Annotated, Any, get_type_hints
 
 import pytest
+import typer
 
+import dpsel as package
+from dpsel.cli.app import built
+from dpsel.cli.forms import form
+from dpsel.cli.options import Terminal, Writing
+from dpsel.cli.select import select
+from dpsel.options import option
 from tests.cli.conftest import ROOT, Dpsel
 from tests.cli.test_terminal import BOUNDED, CSV, ENVIRONMENT
 
@@ -90,3 +102,119 @@ def test_a_run_imports_no_more_than_it_needs(table: object, spared: list[str]) -
         cwd=ROOT,
     )
     assert (done.returncode, done.stderr) == (0, "\n")
+
+
+class Shade(StrEnum):
+    LIGHT = "light"
+    DARK = "dark"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    width: int = option("--width W", "How wide.")
+    depth: float | None = option("--depth D", "How deep.", None, shown="as wide", panel="Depth")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    shade: Shade = option("--shade", "How dark.", Shade.LIGHT)
+    names: tuple[str, ...] = option("--names LIST", "What it is called.", (), shown=False)
+    plain: bool = option("--plain", "Without ornaments.", False, panel="Ornaments")
+
+
+Place = Annotated[str, typer.Argument(metavar="PLACE", help="Where.", show_default=False)]
+Other = Annotated[str | None, typer.Argument(metavar="OTHER", show_default=False)]
+
+Ran = list[tuple[Any, ...]]
+
+
+def command(ran: Ran) -> Any:
+    """Return a command line of one command, which notes down what it is called with."""
+
+    @form
+    def paint(place: Place, other: Other = None, *, size: Size, look: Look) -> None:
+        """Paint."""
+        ran.append((place, other, size, look))
+
+    app = typer.Typer(add_completion=False)
+    app.command()(paint)
+    return built(app)
+
+
+def called(*words: str) -> tuple[Any, ...]:
+    """Return what a command is called with."""
+    ran: Ran = []
+    command(ran)(args=list(words), standalone_mode=False)
+    (found,) = ran
+    return found
+
+
+def test_options_come_as_records_and_arguments_by_their_place() -> None:
+    words = ("--names", "a", "here", "--width", "3", "--names", "b,c", "there", "--plain")
+    assert called(*words) == (
+        "here",
+        "there",
+        Size(width=3),
+        Look(names=("a", "b,c"), plain=True),
+    )
+    words = ("--shade", "dark", "--depth", "0.5", "--width", "3", "here")
+    assert called(*words) == ("here", None, Size(width=3, depth=0.5), Look(shade=Shade.DARK))
+
+
+def test_what_is_left_out_has_the_default_of_its_field() -> None:
+    assert called("here", "--width", "3") == ("here", None, Size(width=3), Look())
+
+
+@pytest.mark.parametrize(("words", "missed"), [(("--width", "3"), "place"), (("here",), "width")])
+def test_what_is_needed_is_missed(words: tuple[str, ...], missed: str) -> None:
+    with pytest.raises(typer.TyperException, match=f"Missing parameter: {missed}"):
+        called(*words)
+
+
+def test_the_help_has_the_panels_the_metavars_and_the_defaults_of_the_fields(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command([])(args=["--help"], standalone_mode=False, prog_name="paint")
+    lines = capsys.readouterr().out.splitlines()
+    panels = [line.split()[1] for line in lines if line.startswith("╭─ ")]
+    assert panels == ["Arguments", "Options", "Depth", "Ornaments"]
+
+    def shown(flag: str) -> str:
+        return " ".join(next(line for line in lines if flag in line).strip("│ ").split())
+
+    assert shown("--width") == "* --width W How wide. [required]"
+    assert shown("--depth") == "--depth D How deep. [default: (as wide)]"
+    assert shown("--shade") == "--shade <light|dark> How dark. [default: light]"
+    assert shown("--names") == "--names LIST What it is called."
+    assert shown("--plain") == "--plain <bool> Without ornaments."
+
+
+def test_a_record_used_twice_is_refused_when_the_command_is_made() -> None:
+    def twice(first: Size, second: Size) -> None:
+        raise AssertionError
+
+    with pytest.raises(ValueError, match="duplicate parameter name: 'width'"):
+        form(twice)
+
+
+def parameters_of(command: Callable[..., None]) -> dict[str, Any]:
+    """Return all fields of the records of a command, with their defaults."""
+    kinds = get_type_hints(inspect.unwrap(command)).values()
+    records = [kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind)]
+    own = [record for record in records if record not in (Writing, Terminal)]
+    assert len(own) == len(records) - 2
+    return {about.name: about.default for record in own for about in fields(record)}
+
+
+def test_python_and_the_command_line_have_the_same_options_and_defaults() -> None:
+    by_words = parameters_of(select)
+    # A quote is printed; a function has nowhere to print it.
+    assert by_words.pop("dry_run") is False
+    table, *keywords = inspect.signature(package.select).parameters.values()
+    assert (table.name, table.default) == ("table", inspect.Parameter.empty)
+    assert {parameter.kind for parameter in keywords} == {inspect.Parameter.KEYWORD_ONLY}
+    by_keywords = {
+        parameter.name: MISSING if parameter.default is parameter.empty else parameter.default
+        for parameter in keywords
+    }
+    assert by_keywords == by_words
