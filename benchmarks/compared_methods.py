@@ -23,10 +23,11 @@ from dpsel.core.release import DrawnBy, StumpRequest, release_stump
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.stump import Cells, stump_scores
 from dpsel.core.target import Target, WeightRule
-from dpsel.core.votes import two_stage_scores
+from dpsel.core.votes import Voting, two_stage_scores
 from dpsel.evaluation.data import DataSet, EvaluationData
 from dpsel.evaluation.methods import RoundDraws, table_scores
 from dpsel.preprocessing.options import DEFAULT_CLIP, Scale
+from dpsel.selection.lasso import PENALTY, block_fit
 
 _ADD_REMOVE, _ROW = Neighbors.ADD_REMOVE, Unit()
 
@@ -131,19 +132,13 @@ class _TwoStage:
         rng = _rng(seed)
         if not self.votes:
             rows = _data(self.table).scaled(Scale.MAX_ABS, DEFAULT_CLIP)
-            blocks = int(len(rows.y) ** 0.5)
             relation = Neighbors.REPLACE_ONE
-            self.votes.append(
-                two_stage_scores(
-                    rows.X,
-                    rows.y,
-                    self.table.k,
-                    blocks=blocks,
-                    neighbors=relation,
-                    unit=_ROW,
-                    rng=rng,
+            with block_fit(PENALTY) as fit:
+                voting = Voting(int(len(rows.y) ** 0.5), fit)
+                votes = two_stage_scores(
+                    rows.X, rows.y, self.table.k, voting, neighbors=relation, unit=_ROW, rng=rng
                 )
-            )
+            self.votes.append(votes)
         return canonical_lipschitz(self.votes[0], self.table.k, epsilon, rng)[0]
 
 

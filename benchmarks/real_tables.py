@@ -45,7 +45,7 @@ _STATSMODELS = {
 _TWO_CLASSES = {"modechoice", "spector"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RealTable:
     """Features and target of a table: `y` counts the classes from 0 on, or is a number."""
 

@@ -22,6 +22,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -126,6 +127,7 @@ def share_of_best(table: RealTable, effort: Effort) -> Measured:
     return {key: float(np.mean([part[key] for part in each])) for key in each[0]}
 
 
+@cache
 def coded_share_of_best(table: RealTable, effort: Effort) -> Measured:
     """Return the mean |correlation| of the picks over that of the best; labels count as numbers."""
     values = correlations(table.X, table.y)
@@ -281,6 +283,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--only", choices=[ARRAYS, KNOWN, NEW, SMALL], help="one group of tables")
+    parser.add_argument("--measure", choices=list(MEASURES), help="one measure")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     effort = Effort(1, 2) if given.quick else Effort(given.repetitions, given.draws)
@@ -295,7 +298,7 @@ def main() -> None:
     for group in (ARRAYS, KNOWN, NEW, SMALL):
         for measure in MEASURES:
             chosen = tables_for(measure, tables, group)
-            if chosen and given.only in (None, group):
+            if chosen and given.only in (None, group) and given.measure in (None, measure):
                 report(f"{measure}, {group}", chosen, measure, effort)
 
 
