@@ -66,18 +66,18 @@ def unseen_accuracy(table: RealTable, effort: Effort) -> Measured:
     """Return the accuracy, or R^2, of a ridge model on rows that selection did not see."""
     errors: dict[tuple[str, float], float] = {}
     repetitions = effort.of(table).repetitions
-    for repetition, fold, train, test in _folds(table, repetitions):
+    for repetition, fold, train, test in folds_of(table, repetitions):
         for method, make in METHODS.items():
             draw = make(table.rows(train))
             for epsilon in epsilons_of(method):
                 picks = draw(epsilon, _seed(table, method, epsilon, repetition, fold))
-                missed = _errors(table, picks, train, test)
+                missed = ridge_errors(table, picks, train, test)
                 errors[method, epsilon] = errors.get((method, epsilon), 0.0) + missed
     worst = len(table.y) if table.classes else float(((table.y - table.y.mean()) ** 2).sum())
     return {key: 1.0 - missed / (worst * repetitions) for key, missed in errors.items()}
 
 
-def _folds(table: RealTable, repetitions: int) -> Iterator[tuple[int, int, IntArray, IntArray]]:
+def folds_of(table: RealTable, repetitions: int) -> Iterator[tuple[int, int, IntArray, IntArray]]:
     """Yield repetition, fold, and the rows for training and testing."""
     kind = StratifiedKFold if table.classes else KFold
     for repetition in range(repetitions):
@@ -86,7 +86,7 @@ def _folds(table: RealTable, repetitions: int) -> Iterator[tuple[int, int, IntAr
             yield repetition, fold, train, test
 
 
-def _errors(table: RealTable, picks: IntArray, train: IntArray, test: IntArray) -> float:
+def ridge_errors(table: RealTable, picks: IntArray, train: IntArray, test: IntArray) -> float:
     """Return how many test rows a ridge model gets wrong, or the sum of its squared errors."""
     X, y = table.X[:, picks], table.y
     if not table.classes:
