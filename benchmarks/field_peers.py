@@ -3,8 +3,8 @@
     python field_peers.py METHOD FOLDS.npz EPSILONS
 
 FOLDS.npz has the training rows of every fold (X0, y0, X1, ...), k, and what the peers have to be
-told: the bounds of every column. The first selection also imports. Prints JSON: the picks of every fold and epsilon, the median
-seconds of one selection, and how many megabytes the process held at most.
+told: the bounds of every column. Prints JSON: the picks of every fold and epsilon, the median
+seconds of one selection (the first also imports), and how many megabytes the process held at most.
 """
 
 import json
