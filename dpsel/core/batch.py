@@ -43,7 +43,7 @@ class Columns:
 class Unreadable:
     """Cells of a text that are no number, and do not stand for a missing one either.
 
-    One count for every feature of a block, and then one for the target, each of some rows of it.
+    One count for every feature of a batch, and then one for the target, each of some rows of it.
     """
 
     rows: IntArray = field(repr=False)
@@ -57,7 +57,7 @@ class Batch:
     Single precision stays as it is until the values are bounded: every such number is a double.
 
     `X` has one column for every feature from `first_feature` on. Each cell of a table is in
-    exactly one block.
+    exactly one batch.
     """
 
     first_feature: int
@@ -68,10 +68,10 @@ class Batch:
 
 
 def rows_of(X: RealArray | Columns, which: slice | BoolArray) -> RealArray | Columns:
-    """Return some rows of a block's features."""
+    """Return some rows of a batch's features."""
     return X.rows(which) if isinstance(X, Columns) else X[which]
 
 
 def cells_of(X: RealArray | Columns, rows: slice, columns: slice) -> RealArray:
-    """Return some rows of some of a block's features, as a matrix."""
+    """Return some rows of some of a batch's features, as a matrix."""
     return X.cells(rows, columns) if isinstance(X, Columns) else X[rows, columns]

@@ -41,14 +41,14 @@ class Scores:
 
 
 class Score(Protocol):
-    """A score of a table that comes in blocks: each is reduced to a part, and parts add up."""
+    """A score of a table that comes in batches: each is reduced to a part, and parts add up."""
 
-    def part(self, block: Batch) -> Any:
-        """Return what one block contributes. Threads may call it."""
+    def part(self, batch: Batch) -> Any:
+        """Return what one batch contributes. Threads may call it."""
         ...
 
     def add(self, part: Any) -> None:
-        """Add a part to the total; parts come in the order of their blocks."""
+        """Add a part to the total; parts come in the order of their batches."""
         ...
 
     def scores(self) -> Scores:

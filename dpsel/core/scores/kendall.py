@@ -38,7 +38,7 @@ class KendallTotal:
 
 
 class KendallScore:
-    """Keeps all blocks, in memory or where it is told to, and compares all pairs at the end.
+    """Keeps all batches, in memory or where it is told to, and compares all pairs at the end.
 
     S = sum over pairs i < j of sign(x_i - x_j) sign(y_i - y_j). Ties count 0, and so does a pair
     with a missing value, whose row still counts in n. Infinities are ordinary extreme values.
@@ -65,7 +65,7 @@ class KendallScore:
     Rounding: T is rounded down to a multiple of 2^-32. n / 4 and sensitivities are whole multiples
     s of that, and u <= v + s implies floor(u) <= floor(v) + s: they stay as they are.
 
-    Blocks: for one feature, blocks must be added in the order of the table's rows, as
+    Batches: for one feature, batches must be added in the order of the table's rows, as
     `read_batches` does; where the rows and features are cut does not matter. The scores
     depend on the rows, not on their order. Pairs cannot be added up over rows: a total holds all
     rows of some features, and totals of other features add to it, in any order.
@@ -110,12 +110,12 @@ class KendallScore:
         """Score a matrix that has all its rows; for a score without any."""
         self._table, self._targets, self._rows = matrix, [y], len(y)
 
-    def part(self, block: Batch) -> Batch:
-        """Return the block itself: pairs need all rows."""
-        return block
+    def part(self, batch: Batch) -> Batch:
+        """Return the batch itself: pairs need all rows."""
+        return batch
 
     def add(self, part: Batch | KendallTotal) -> None:
-        """Keep a block, the next rows of its features; or add the total of other features."""
+        """Keep a batch, the next rows of its features; or add the total of other features."""
         if isinstance(part, KendallTotal):
             self._add_total(part)
             return
@@ -236,8 +236,8 @@ def inversions(permutations: IntArray) -> IntArray:
 
     A pair is out of order at the highest bit in which its numbers differ: there the 1 comes
     before the 0. So take bit by bit, and move the zeros before the ones, keeping their order.
-    Then numbers with the same higher bits always stand together, in blocks of a known size, half
-    of them zeros; a zero has as many ones before it as it has to move within its block.
+    Then numbers with the same higher bits always stand together, in groups of a known size, half
+    of them zeros; a zero has as many ones before it as it has to move within its group.
 
     Privacy:
         Domain: permutations of less than 2^31 numbers.
@@ -251,17 +251,17 @@ def inversions(permutations: IntArray) -> IntArray:
     filled[:, :length] = permutations
     values = filled.reshape(-1)
     found = np.zeros(count, dtype=np.int64)
-    block = size
-    while block > 1:
-        half = block // 2
+    group = size
+    while group > 1:
+        half = group // 2
         ones = (values & np.int32(half)) != 0
         zero_places, one_places = np.flatnonzero(~ones), np.flatnonzero(ones)
         values = np.concatenate([values.take(zero_places), values.take(one_places)])
-        zero_places &= block - 1
-        # For each value of the higher bits, the blocks of all permutations are neighbors.
+        zero_places &= group - 1
+        # For each value of the higher bits, the groups of all permutations are neighbors.
         found += zero_places.reshape(-1, count, half).sum(axis=(0, 2))
-        found -= size // block * (half * (half - 1) // 2)
-        block = half
+        found -= size // group * (half * (half - 1) // 2)
+        group = half
     return found
 
 

@@ -99,7 +99,7 @@ class _UnitProducts:
 
 
 class BoundedTarget:
-    """Turns targets into whole numbers; blocks of the same rows share theirs.
+    """Turns targets into whole numbers; batches of the same rows share theirs.
 
     Privacy:
         Domain: any floats; each value is treated alone.
@@ -122,7 +122,7 @@ class BoundedTarget:
 
 @dataclass(frozen=True)
 class CovariancePart:
-    """The sums of one block: row 0 of `sums` has those of x, row 1 those of x y."""
+    """The sums of one batch: row 0 of `sums` has those of x, row 1 those of x y."""
 
     first_feature: int
     rows: int
@@ -131,7 +131,7 @@ class CovariancePart:
 
 
 class CovarianceScore:
-    """Adds up blocks, in any order, and turns the sums into scores.
+    """Adds up batches, in any order, and turns the sums into scores.
 
     With n rows, C = sum (x - mean x)(y - mean y) = (n Sxy - Sx Sy) / n, where Sx, Sy and Sxy are
     the sums of x, y and x y. All values are within [-1, 1], so differences are within 2.
@@ -166,18 +166,18 @@ class CovarianceScore:
         self._target_sum = 0
         self._rows = 0
 
-    def part(self, block: Batch) -> CovariancePart:
-        """Return the sums of one block. Touches nothing shared, so threads may call it."""
-        rows, columns = block.X.shape
-        features = slice(block.first_feature, block.first_feature + columns)
+    def part(self, batch: Batch) -> CovariancePart:
+        """Return the sums of one batch. Touches nothing shared, so threads may call it."""
+        rows, columns = batch.X.shape
+        features = slice(batch.first_feature, batch.first_feature + columns)
         lower, upper = self._bounds.lower[features], self._bounds.upper[features]
-        y = self._target(block.y)
-        sums = exact_products(np.stack([np.ones(rows), y]), block.X, lower, upper)
+        y = self._target(batch.y)
+        sums = exact_products(np.stack([np.ones(rows), y]), batch.X, lower, upper)
         target_sum = int(y.astype(np.int64).sum())
-        return CovariancePart(block.first_feature, rows, target_sum, sums)
+        return CovariancePart(batch.first_feature, rows, target_sum, sums)
 
     def add(self, part: CovariancePart) -> None:
-        """Add the sums of one block to the total."""
+        """Add the sums of one batch to the total."""
         features = slice(part.first_feature, part.first_feature + part.sums.shape[1])
         self._sums[:, features] += part.sums
         # The same rows come once for every group of features: count them with the first.
@@ -192,7 +192,7 @@ class CovarianceScore:
         return CovariancePart(first_feature, self._rows, self._target_sum, self._sums.copy())
 
     def scores(self) -> Scores:
-        """Return the scores of all blocks added, in units of 2^-32, rounded down."""
+        """Return the scores of all batches added, in units of 2^-32, rounded down."""
         n = self._rows
         # Python's integers: n Sxy may have 94 bits. The scores are within n 2^32, less than 2^63.
         values = [
@@ -204,7 +204,7 @@ class CovarianceScore:
 
 @dataclass(frozen=True)
 class DotPart:
-    """The sums of one block."""
+    """The sums of one batch."""
 
     first_feature: int
     rows: int
@@ -212,7 +212,7 @@ class DotPart:
 
 
 class DotScore:
-    """Adds up blocks, in any order, and turns the sums into scores.
+    """Adds up batches, in any order, and turns the sums into scores.
 
     Privacy:
         Domain: any floats, at most 2^31 - 1 rows.
@@ -230,17 +230,17 @@ class DotScore:
         self._sums = np.zeros(len(bounds.lower), dtype=np.int64)
         self._rows = 0
 
-    def part(self, block: Batch) -> DotPart:
-        """Return the sums of one block. Touches nothing shared, so threads may call it."""
-        rows, columns = block.X.shape
-        features = slice(block.first_feature, block.first_feature + columns)
+    def part(self, batch: Batch) -> DotPart:
+        """Return the sums of one batch. Touches nothing shared, so threads may call it."""
+        rows, columns = batch.X.shape
+        features = slice(batch.first_feature, batch.first_feature + columns)
         lower, upper = self._bounds.lower[features], self._bounds.upper[features]
-        y = self._target(block.y)
-        sums = exact_products(y[np.newaxis], block.X, lower, upper)[0]
-        return DotPart(block.first_feature, rows, sums)
+        y = self._target(batch.y)
+        sums = exact_products(y[np.newaxis], batch.X, lower, upper)[0]
+        return DotPart(batch.first_feature, rows, sums)
 
     def add(self, part: DotPart) -> None:
-        """Add the sums of one block to the total."""
+        """Add the sums of one batch to the total."""
         self._sums[part.first_feature : part.first_feature + len(part.sums)] += part.sums
         if part.first_feature == 0:
             self._rows += part.rows
@@ -252,5 +252,5 @@ class DotScore:
         return DotPart(first_feature, self._rows, self._sums.copy())
 
     def scores(self) -> Scores:
-        """Return the scores of all blocks added, in units of 2^-32."""
+        """Return the scores of all batches added, in units of 2^-32."""
         return Scores(np.abs(self._sums), float(self._sensitivity))
