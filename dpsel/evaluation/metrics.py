@@ -1,6 +1,7 @@
 """How good selections are: each metric takes rows of picks, one row a trial. Not private."""
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,20 +57,29 @@ def order_hits(picks: IntArray, scores: NumberArray, must: int, within: int) -> 
     return hits.astype(np.float64)
 
 
-def top_great_good(picks: IntArray, scores: NumberArray) -> tuple[float, float, float]:
-    """Return the shares of trials that are TOP, GREAT and GOOD [SL22].
+def top(picks: IntArray, scores: NumberArray) -> float:
+    """Return the share of trials that are TOP: the k best scores [SL22].
 
-    TOP: the k best scores. GREAT: all of the best k/10, the rest within the best 11k/10. GOOD: all
-    of the best k/100, the rest within the best 3k/2. Fractions are rounded down. Where scores tie,
-    the words hold for every order of the equal ones: see `order_hits`.
+    Where scores tie, this and the next two hold for every order of the equal ones: see
+    `order_hits`. Fractions of k are rounded down.
 
     References:
         [SL22] Shekelyan & Loukides (2022), arXiv:2201.13376.
     """
     k = picks.shape[1]
-    marks = ((k, k), (k // 10, 11 * k // 10), (k // 100, 3 * k // 2))
-    top, great, good = (float(order_hits(picks, scores, *mark).mean()) for mark in marks)
-    return top, great, good
+    return float(order_hits(picks, scores, k, k).mean())
+
+
+def great(picks: IntArray, scores: NumberArray) -> float:
+    """Return the share that is GREAT: all of the best k/10, the rest within the best 11k/10."""
+    k = picks.shape[1]
+    return float(order_hits(picks, scores, k // 10, 11 * k // 10).mean())
+
+
+def good(picks: IntArray, scores: NumberArray) -> float:
+    """Return the share that is GOOD: all of the best k/100, the rest within the best 3k/2."""
+    k = picks.shape[1]
+    return float(order_hits(picks, scores, k // 100, 3 * k // 2).mean())
 
 
 def correlations(X: Matrix, y: FloatArray) -> FloatArray:
@@ -137,24 +147,145 @@ class Picks:
     bound: float | None
 
 
+@dataclass(frozen=True)
+class Cell:
+    """What metrics look at: the picks of a cell, the true features, and all correlations."""
+
+    drawn: Picks
+    truth: IntArray
+    correlation: FloatArray
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A measure of the picks in a cell.
+
+    Results, the report and the pooled means of the paper's experiments are made from `METRICS`: a
+    new metric is a new record in it, and nothing else.
+    """
+
+    name: str
+    """Its column in the results."""
+    heading: str
+    meaning: str
+    """What the report says about it."""
+    measure: Callable[[Cell], FloatArray | float | None]
+    """Returns one value, or None for nothing to say; or, if `each_trial`, a value a trial."""
+    digits: int
+    each_trial: bool = False
+    """Whether trials have values of their own, between 0 and 1: then their mean, its 95 % interval
+    and their standard deviation are columns."""
+    pools: bool = True
+    """Whether a mean over tables with one trial each says the same as many trials on one."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of its columns in the results."""
+        name = self.name
+        return (name, f"{name}_low", f"{name}_high", f"{name}_sd") if self.each_trial else (name,)
+
+    def values(self, cell: Cell) -> dict[str, float | None]:
+        """Return its columns for a cell."""
+        found = self.measure(cell)
+        return self._spread(found) if isinstance(found, np.ndarray) else {self.name: found}
+
+    def pooled(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+        """Return its columns for the same cell on many tables, each with a single trial."""
+        known = [row[self.name] for row in rows if row[self.name] is not None]
+        if self.each_trial:
+            return self._spread(np.array(known))
+        return {self.name: float(np.mean(known)) if known and self.pools else None}
+
+    def _spread(self, values: FloatArray) -> dict[str, float | None]:
+        """Return the mean of trials, its interval, and how far they lie apart."""
+        sd = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+        numbers = (float(values.mean()), *mean_interval(values), sd)
+        return dict(zip(self.columns, numbers, strict=True))
+
+
+METRICS = (
+    Metric(
+        "accuracy",
+        "accuracy [95 %]",
+        "Share of the k picks that are right: the mean over the trials, and its 95 % interval.",
+        lambda cell: accuracies(cell.drawn.picks, cell.truth),
+        digits=3,
+        each_trial=True,
+    ),
+    Metric(
+        "top",
+        "TOP",
+        "Share of trials with exactly the k best scores. Equal scores have no order: here, in "
+        "GREAT and in GOOD a trial counts only if it would in every order of them.",
+        lambda cell: top(cell.drawn.picks, cell.drawn.scores),
+        digits=2,
+    ),
+    Metric(
+        "great",
+        "GREAT",
+        "Share of trials with all of the best k/10 scores, and the rest from the best 11k/10.",
+        lambda cell: great(cell.drawn.picks, cell.drawn.scores),
+        digits=2,
+    ),
+    Metric(
+        "good",
+        "GOOD",
+        "Share of trials with all of the best k/100 scores, and the rest from the best 3k/2.",
+        lambda cell: good(cell.drawn.picks, cell.drawn.scores),
+        digits=2,
+    ),
+    Metric(
+        "tied",
+        "tied",
+        "Share of trials in which the k-th and the next score are equal, so that no k features are "
+        "the best.",
+        lambda cell: tied_share(cell.drawn.scores, cell.drawn.picks.shape[1]),
+        digits=2,
+    ),
+    Metric(
+        "relative_correlation",
+        "relative correlation",
+        "Mean strength of the picks' correlation with the target, divided by the largest mean that "
+        "k features can have; 1 is best.",
+        lambda cell: relative_correlation(cell.drawn.picks, cell.correlation),
+        digits=3,
+    ),
+    Metric(
+        "jaccard",
+        "Jaccard",
+        "How alike two trials are: features that both picked, divided by features that either did, "
+        "as a mean over all pairs of trials. It says nothing about the truth.",
+        lambda cell: mean_jaccard(cell.drawn.picks),
+        digits=3,
+        pools=False,
+    ),
+    Metric(
+        "bound",
+        "bound",
+        "What theory promises for TOP: at least this share. A dash where it says nothing.",
+        lambda cell: cell.drawn.bound,
+        digits=3,
+    ),
+)
+
+
 def cell_summary(drawn: Picks, truth: IntArray, correlation: FloatArray) -> dict[str, Any]:
     """Return the metrics of a cell and how often each feature was picked, as plain values."""
-    shares = accuracies(drawn.picks, truth)
-    low, high = mean_interval(shares)
-    top, great, good = top_great_good(drawn.picks, drawn.scores)
+    cell = Cell(drawn, truth, correlation)
+    found: dict[str, Any] = {"true_size": len(truth)}
+    for metric in METRICS:
+        found |= metric.values(cell)
     features, counts = np.unique(drawn.picks, return_counts=True)
-    return {
-        "true_size": len(truth),
-        "accuracy": float(shares.mean()),
-        "accuracy_low": low,
-        "accuracy_high": high,
-        "accuracy_sd": float(shares.std(ddof=1)) if len(shares) > 1 else 0.0,
-        "top": top,
-        "great": great,
-        "good": good,
-        "tied": tied_share(drawn.scores, drawn.picks.shape[1]),
-        "relative_correlation": relative_correlation(drawn.picks, correlation),
-        "jaccard": mean_jaccard(drawn.picks),
-        "bound": drawn.bound,
-        "counts": [[int(f), int(c)] for f, c in zip(features, counts, strict=True)],
+    found["counts"] = [[int(f), int(c)] for f, c in zip(features, counts, strict=True)]
+    return found
+
+
+def without_intervals(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metrics of a method that always selects the same: its intervals are points."""
+    points = {
+        end: summary[metric.name]
+        for metric in METRICS
+        if metric.each_trial
+        for end in metric.columns[1:3]
     }
+    return {**summary, **points}

@@ -1,10 +1,12 @@
-"""The report of an evaluation: one HTML file that needs nothing else."""
+"""The report of an evaluation: `report.html`, filled; without scripts, links or requests."""
 
 import base64
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
+from string import Template
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,25 +18,26 @@ from dpsel.evaluation.figures.heatmap import differences, heatmap_figure, welch_
 from dpsel.evaluation.figures.palette import MethodStyle, Theme, method_styles
 from dpsel.evaluation.figures.panels import k_words
 from dpsel.evaluation.figures.style import printable, svg_text
-from dpsel.evaluation.report_page import page
-from dpsel.evaluation.request import Sweep
+from dpsel.evaluation.metrics import METRICS, Metric
 from dpsel.preprocessing.options import Scale
-from dpsel.system.frames import pl
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dpsel.evaluation.figures.style import Figure
+    from dpsel.evaluation.request import Sweep
 
 
-def sweep_notes(results: pl.DataFrame, sweep: Sweep) -> list[str]:
+def sweep_notes(results: "pl.DataFrame", sweep: "Sweep") -> list[str]:
     """Return what is wrong with results: no truth to be found, or scores that tie."""
     notes = []
-    empty = results.filter(pl.col("true_size") == 0)["dataset"].unique(maintain_order=True)
+    empty = results.filter(results["true_size"] == 0)["dataset"].unique(maintain_order=True)
     for name in empty:
         notes.append(
             f"{name}: no feature counts as true ({sweep.truth.described()}), so every accuracy is "
             "0; try a smaller --penalty, another --truth, --bounds or --scale"
         )
-    tied = results.filter(pl.col("tied") > 0)
+    tied = results.filter(results["tied"] > 0)
     for (name, method), cells in tied.group_by("dataset", "method", maintain_order=True):
         ks = ", ".join(map(str, cells["k"].unique(maintain_order=True)))
         most = max(cells["tied"].to_list())
@@ -45,7 +48,7 @@ def sweep_notes(results: pl.DataFrame, sweep: Sweep) -> list[str]:
     return notes
 
 
-def report_facts(sweep: Sweep, results: pl.DataFrame) -> list[tuple[str, str]]:
+def report_facts(sweep: "Sweep", results: "pl.DataFrame") -> list[tuple[str, str]]:
     """Return what was run, for the report."""
     sets = results.select("dataset", "n", "d").unique(maintain_order=True).rows()
     scaling = "by their bounds" if sweep.scale is Scale.NONE else str(sweep.scale)
@@ -72,7 +75,7 @@ _NONE = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)
-class Column:
+class ReportColumn:
     """A column of the table of results: its heading, what it means, and its cells."""
 
     heading: str
@@ -97,12 +100,17 @@ def _decimals(name: str, places: int) -> Callable[[dict[str, Any]], str]:
     return cell
 
 
-def _accuracy_cell(row: dict[str, Any]) -> str:
-    """Return the accuracy with its interval."""
-    mean, low, high = (
-        _decimals(name, 3)(row) for name in ("accuracy", "accuracy_low", "accuracy_high")
+def _metric_column(metric: Metric) -> ReportColumn:
+    """Return the column of a metric: its value, with its interval if trials differ."""
+    value, *ends = (_decimals(name, metric.digits) for name in metric.columns[:3])
+
+    def with_interval(row: dict[str, Any]) -> str:
+        low, high = (end(row) for end in ends)
+        return f'{value(row)} <span class="interval">[{low}, {high}]</span>'
+
+    return ReportColumn(
+        metric.heading, metric.meaning, with_interval if metric.each_trial else value
     )
-    return f'{mean} <span class="interval">[{low}, {high}]</span>'
 
 
 def _method(row: dict[str, Any]) -> str:
@@ -118,63 +126,22 @@ def _k(row: dict[str, Any]) -> str:
 
 
 COLUMNS = (
-    Column("data set", "The table that was used.", lambda row: _bdi(row["dataset"]), False),
-    Column("n", "Rows of the table.", lambda row: f"{row['n']:,}"),
-    Column("d", "Features to choose from.", lambda row: f"{row['d']:,}"),
-    Column("method", "How features were picked.", _method, False),
-    Column("k", "Features picked in each trial; a rule in brackets says where k is from.", _k),
-    Column(
+    ReportColumn("data set", "The table that was used.", lambda row: _bdi(row["dataset"]), False),
+    ReportColumn("n", "Rows of the table.", lambda row: f"{row['n']:,}"),
+    ReportColumn("d", "Features to choose from.", lambda row: f"{row['d']:,}"),
+    ReportColumn("method", "How features were picked.", _method, False),
+    ReportColumn(
+        "k", "Features picked in each trial; a rule in brackets says where k is from.", _k
+    ),
+    ReportColumn(
         "epsilon",
         "The privacy budget of one trial; smaller is more private. It means nothing for a method "
         "that is not private.",
         lambda row: f"{row['epsilon']:g}",
     ),
-    Column("trials", "How often the pick was repeated.", lambda row: f"{row['trials']:,}"),
-    Column("truth", "How many features count as right.", lambda row: f"{row['true_size']:,}"),
-    Column(
-        "accuracy [95 %]",
-        "Share of the k picks that are right: the mean over the trials, and its 95 % interval.",
-        _accuracy_cell,
-    ),
-    Column(
-        "TOP",
-        "Share of trials with exactly the k best scores. Equal scores have no order: here, in "
-        "GREAT and in GOOD a trial counts only if it would in every order of them.",
-        _decimals("top", 2),
-    ),
-    Column(
-        "GREAT",
-        "Share of trials with all of the best k/10 scores, and the rest from the best 11k/10.",
-        _decimals("great", 2),
-    ),
-    Column(
-        "GOOD",
-        "Share of trials with all of the best k/100 scores, and the rest from the best 3k/2.",
-        _decimals("good", 2),
-    ),
-    Column(
-        "tied",
-        "Share of trials in which the k-th and the next score are equal, so that no k features are "
-        "the best.",
-        _decimals("tied", 2),
-    ),
-    Column(
-        "relative correlation",
-        "Mean strength of the picks' correlation with the target, divided by the largest mean that "
-        "k features can have; 1 is best.",
-        _decimals("relative_correlation", 3),
-    ),
-    Column(
-        "Jaccard",
-        "How alike two trials are: features that both picked, divided by features that either did, "
-        "as a mean over all pairs of trials. It says nothing about the truth.",
-        _decimals("jaccard", 3),
-    ),
-    Column(
-        "bound",
-        "What theory promises for TOP: at least this share. A dash where it says nothing.",
-        _decimals("bound", 3),
-    ),
+    ReportColumn("trials", "How often the pick was repeated.", lambda row: f"{row['trials']:,}"),
+    ReportColumn("truth", "How many features count as right.", lambda row: f"{row['true_size']:,}"),
+    *(_metric_column(metric) for metric in METRICS),
 )
 
 
@@ -207,7 +174,7 @@ def results_table(results: "pl.DataFrame") -> str:
     return f'<section class="wide">\n<h2>All results</h2>\n{table}\n</section>\n{_meanings()}'
 
 
-def _kind(column: Column) -> str:
+def _kind(column: ReportColumn) -> str:
     """Return the class of a column's cells."""
     return "number" if column.is_number else "name"
 
@@ -265,7 +232,8 @@ def report_html(
         sections.append("<h2>Figures</h2>")
         sections += [_figure(figure, number) for number, figure in enumerate(figures, start=1)]
     sections.append(results_table(results))
-    return page(printable(title), sections)
+    frame = Template(files("dpsel.evaluation").joinpath("report.html").read_text("utf-8"))
+    return frame.substitute(title=safe(title), body="\n".join(sections))
 
 
 def _figure(figure: ReportFigure, number: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpsel.evaluation import STAMP
+from dpsel.evaluation.metrics import METRICS
 from dpsel.evaluation.options import ResultsFormat
 from dpsel.system.frames import pl
 from dpsel.system.text import json_text
@@ -22,17 +23,7 @@ _CELL: dict[str, Any] = {
     "epsilon": pl.Float64,
     "trials": pl.Int64,
     "true_size": pl.Int64,
-    "accuracy": pl.Float64,
-    "accuracy_low": pl.Float64,
-    "accuracy_high": pl.Float64,
-    "accuracy_sd": pl.Float64,
-    "top": pl.Float64,
-    "great": pl.Float64,
-    "good": pl.Float64,
-    "tied": pl.Float64,
-    "relative_correlation": pl.Float64,
-    "jaccard": pl.Float64,
-    "bound": pl.Float64,
+    **{column: pl.Float64 for metric in METRICS for column in metric.columns},
     "private": pl.Boolean,
     "stamp": pl.String,
 }

@@ -26,7 +26,7 @@ from dpsel.evaluation.methods import (
     VoteDraws,
     table_scores,
 )
-from dpsel.evaluation.metrics import cell_summary, correlations
+from dpsel.evaluation.metrics import cell_summary, correlations, without_intervals
 from dpsel.evaluation.request import Sweep
 from dpsel.preprocessing.options import Scale
 from dpsel.reporter import Reporter
@@ -242,7 +242,7 @@ class _SetSweep:
         sizes = {"n": len(self._data.raw.y), "d": len(self._data.features)}
         metrics = {name: value for name, value in summary.items() if name != "counts"}
         if not method.private:
-            metrics["accuracy_low"] = metrics["accuracy_high"] = metrics["accuracy"]
+            metrics = without_intervals(metrics)
         tail = {"trials": self._trials(method), "private": method.private, "stamp": STAMP}
         return {**head, **sizes, **metrics, **tail}
 

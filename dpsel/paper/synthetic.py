@@ -12,7 +12,7 @@ from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.core.randomness import derived_seed, seeded_generator
 from dpsel.evaluation.data import DataSet, EvaluationData, FoundTruth
 from dpsel.evaluation.journal import Journal, run_missing
-from dpsel.evaluation.metrics import mean_interval
+from dpsel.evaluation.metrics import METRICS
 from dpsel.evaluation.request import Sweep
 from dpsel.evaluation.sweep import run_sweep
 from dpsel.reporter import Reporter
@@ -104,26 +104,7 @@ def run_synthetic(
 
 def pooled(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return one row for the same cell on many tables, each with a single trial."""
-    accuracies = np.array([row["accuracy"] for row in rows])
-    low, high = mean_interval(accuracies)
-    means = {
-        name: _mean([row[name] for row in rows])
-        for name in ("top", "great", "good", "tied", "relative_correlation", "bound")
-    }
-    return {
-        **rows[0],
-        **means,
-        "dataset": NAME,
-        "trials": len(rows),
-        "accuracy": float(accuracies.mean()),
-        "accuracy_low": low,
-        "accuracy_high": high,
-        "accuracy_sd": float(accuracies.std(ddof=1)) if len(rows) > 1 else 0.0,
-        "jaccard": None,
-    }
-
-
-def _mean(values: list[float | None]) -> float | None:
-    """Return the mean of what is known."""
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
+    found = {**rows[0], "dataset": NAME, "trials": len(rows)}
+    for metric in METRICS:
+        found |= metric.pooled(rows)
+    return found

@@ -1,11 +1,14 @@
 """One cell of a sweep: its metrics side by side, as plain values."""
 
 import json
+from html import unescape
 
 import numpy as np
 import pytest
 
-from dpsel.evaluation.metrics import Picks, cell_summary, mean_interval
+from dpsel.evaluation.metrics import METRICS, Picks, cell_summary, mean_interval
+from dpsel.evaluation.report import results_table
+from dpsel.evaluation.results import results_frame
 
 
 def drawn(bound: float | None = None) -> Picks:
@@ -69,3 +72,16 @@ def test_a_cell_is_plain_enough_for_json() -> None:
     assert all(type(f) is int and type(c) is int for f, c in found["counts"])
     plain = {key: value for key, value in found.items() if key != "counts"}
     assert {type(value) for value in plain.values()} == {int, float, type(None)}
+
+
+def test_cells_results_and_report_have_every_metric_of_the_list_in_its_order() -> None:
+    columns = [column for metric in METRICS for column in metric.columns]
+    found = cell_summary(drawn(), np.array([0, 1]), np.ones(5))
+    assert list(found) == ["true_size", *columns, "counts"]
+    results = results_frame([])
+    first = results.columns.index(columns[0])
+    assert results.columns[first : first + len(columns)] == columns
+    page = results_table(results)
+    places = [page.index(f">{metric.heading}</th>") for metric in METRICS]
+    assert places == sorted(places)
+    assert all(metric.meaning in unescape(page) for metric in METRICS)

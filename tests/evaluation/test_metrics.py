@@ -11,16 +11,18 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpsel.audit.laws import subset_law
-from dpsel.core.arrays import IntArray
+from dpsel.core.arrays import IntArray, NumberArray
 from dpsel.evaluation.metrics import (
     accuracies,
     correlations,
+    good,
+    great,
     lipschitz_bound,
     mean_interval,
     mean_jaccard,
     order_hits,
     relative_correlation,
-    top_great_good,
+    top,
 )
 from dpsel.selection.lasso import tied_share
 
@@ -50,6 +52,10 @@ def test_accuracy_is_the_share_of_the_picks_that_are_true() -> None:
     assert accuracies(picks, np.array([1, 3])).tolist() == [0.5, 0.25, 0.0]
     assert accuracies(picks, np.array([4, 5, 6, 7, 8])).tolist() == [0.0, 0.75, 1.0]
     assert accuracies(picks, np.array([], dtype=np.int64)).tolist() == [0.0, 0.0, 0.0]
+
+
+def top_great_good(picks: IntArray, scores: NumberArray) -> tuple[float, float, float]:
+    return top(picks, scores), great(picks, scores), good(picks, scores)
 
 
 @pytest.mark.parametrize(
