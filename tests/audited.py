@@ -8,7 +8,7 @@ import pytest
 from dpsel.audit.certificate import Certificate, Verdict
 from dpsel.audit.command import FilePair, audit_command, file_pairs
 from dpsel.audit.mechanism import audit_mechanism
-from dpsel.audit.options import Audited, Claim, Draws, Inputs
+from dpsel.audit.options import Audited, Claim, Effort, Inputs
 from dpsel.audit.request import (
     AuditRequest,
     CommandRequest,
@@ -28,14 +28,14 @@ CONFIDENCE = 1 - 1e-7
 
 def audit_request(**given: Any) -> AuditRequest:
     """Return the request of these options, by the names of their fields."""
-    records = Audited, Claim, Inputs, Draws
+    records = Audited, Claim, Inputs, Effort
     own = [{f.name for f in fields(record)} & given.keys() for record in records]
     assert set().union(*own) == given.keys()
-    audited, claim, inputs, draws = (
+    audited, claim, inputs, effort = (
         record(**{name: given[name] for name in names})
         for record, names in zip(records, own, strict=True)
     )
-    return make_audit_request(audited, claim, inputs, draws)
+    return make_audit_request(audited, claim, inputs, effort)
 
 
 def mechanism_plan(

@@ -8,8 +8,10 @@ from enum import StrEnum
 from importlib.metadata import version as installed_version
 from typing import Any
 
+from dpsel import __version__
 from dpsel.audit.laws import Law
 from dpsel.audit.loss import LossBounds, Outcome, Tally, disagreement, loss, loss_bounds
+from dpsel.audit.request import Sampling
 from dpsel.core.arrays import FloatArray
 
 
@@ -62,7 +64,7 @@ def found_at(
 
 # Laws are integrated with errors far below this.
 _EXACT_ERROR = 1e-9
-_NO_PROOF = "A pass is no proof."
+NO_PROOF = "A pass is no proof."
 
 
 class Verdict(StrEnum):
@@ -130,7 +132,7 @@ def _passed(findings: Sequence[PairFinding], epsilon: float, confidence: float) 
     by_law = f" By the exact law it is {max(known):.4g}." if len(known) == len(findings) else ""
     return (
         f"no loss above epsilon = {epsilon:g} was found. On these inputs it is at least {least:.4g}"
-        f"{at_most}, with confidence {confidence:.10g}.{by_law} {_NO_PROOF}"
+        f"{at_most}, with confidence {confidence:.10g}.{by_law} {NO_PROOF}"
     )
 
 
@@ -162,19 +164,16 @@ def loss_certificate(
     audited: Mapping[str, Any],
     findings: Sequence[tuple[Mapping[str, Any], PairFinding]],
     checks: Sequence[Check],
+    sampling: Sampling,
     *,
-    samples: int,
-    seeded: bool,
     epsilon: float,
-    confidence: float,
     visible: float,
-    version: str,
     libraries: Sequence[str],
 ) -> Certificate:
     """Return the certificate of a mechanism or a command; findings come with their inputs."""
     found = [finding for _, finding in findings]
     verdict, why = judge_loss(
-        found, checks, epsilon=epsilon, confidence=confidence, visible=visible
+        found, checks, epsilon=epsilon, confidence=sampling.confidence, visible=visible
     )
     largest = max(found, key=lambda finding: finding.bounds.lower)
     known = [finding.exact for finding in found if finding.exact is not None]
@@ -183,16 +182,16 @@ def loss_certificate(
         why,
         {
             "audited": dict(audited),
-            "samples": samples,
-            "seeded": seeded,
-            "confidence": confidence,
-            "lower_bound": _number(largest.bounds.lower),
-            "upper_bound": _number(max(finding.bounds.upper for finding in found)),
+            "samples": sampling.samples,
+            "seeded": sampling.seed is not None,
+            "confidence": sampling.confidence,
+            "lower_bound": rounded(largest.bounds.lower),
+            "upper_bound": rounded(max(finding.bounds.upper for finding in found)),
             "outcome": _outcome(largest.bounds),
-            "exact_loss": _number(max(known)) if len(known) == len(found) else None,
+            "exact_loss": rounded(max(known)) if len(known) == len(found) else None,
             "pairs": [_pair(inputs, finding) for inputs, finding in findings],
             "checks": [vars(check) for check in checks],
-            **_made_by(version, libraries),
+            **made_by(libraries),
         },
     )
 
@@ -204,11 +203,11 @@ def plain_cells(rows: FloatArray) -> list[list[float | str]] | None:
     return [[cell if math.isfinite(cell) else str(cell) for cell in row] for row in rows.tolist()]
 
 
-def _made_by(version: str, libraries: Sequence[str]) -> dict[str, Any]:
+def made_by(libraries: Sequence[str]) -> dict[str, Any]:
     """Return what the audit was made with."""
     installed = {name: installed_version(name) for name in libraries}
     return {
-        "version": version,
+        "version": __version__,
         "libraries": {"python": platform.python_version(), **installed},
     }
 
@@ -218,10 +217,10 @@ def _pair(inputs: Mapping[str, Any], finding: PairFinding) -> dict[str, Any]:
     return {
         "name": finding.name,
         **inputs,
-        "lower_bound": _number(finding.bounds.lower),
-        "upper_bound": _number(finding.bounds.upper),
+        "lower_bound": rounded(finding.bounds.lower),
+        "upper_bound": rounded(finding.bounds.upper),
         "outcome": _outcome(finding.bounds),
-        "exact_loss": _number(finding.exact),
+        "exact_loss": rounded(finding.exact),
         "follows_exact_law": None if finding.exact is None else finding.stranger is None,
     }
 
@@ -239,7 +238,7 @@ def _outcome(bounds: LossBounds) -> dict[str, Any]:
     }
 
 
-def _number(value: float | None) -> float | None:
+def rounded(value: float | None) -> float | None:
     """Return a number with as many digits as mean something; None if it is infinite."""
     if value is None or not math.isfinite(value):
         return None

@@ -57,7 +57,7 @@ class FilePair:
 
 
 @dataclass(frozen=True)
-class Setting:
+class FileSetting:
     """What the tables are for."""
 
     kind: ScoreKind
@@ -99,13 +99,13 @@ class Setting:
         return FilePair(name, others, (first, second), text)
 
 
-def file_pairs(setting: Setting, *, draws: int, delta: float, alpha: float) -> list[FilePair]:
+def file_pairs(setting: FileSetting, *, draws: int, delta: float, alpha: float) -> list[FilePair]:
     """Return all pairs: the searched one, and those made by hand."""
     strong = _searched(setting, draws, delta, alpha)
     return [strong, *_handmade(setting)]
 
 
-def _handmade(setting: Setting) -> Iterator[FilePair]:
+def _handmade(setting: FileSetting) -> Iterator[FilePair]:
     """Yield pairs in which a unit would decide everything, if the command were wrong."""
     d, k = setting.d, setting.k
     first = np.append(np.arange(d) < k, True).astype(np.float64)
@@ -119,7 +119,7 @@ def _handmade(setting: Setting) -> Iterator[FilePair]:
     yield setting.pair("empty", np.empty((0, d + 1)), first, rest)
 
 
-def _searched(setting: Setting, draws: int, delta: float, alpha: float) -> FilePair:
+def _searched(setting: FileSetting, draws: int, delta: float, alpha: float) -> FilePair:
     """Return the tables of whose loss so many draws would show most, of those tried."""
     rng = seeded_generator(0)
 
@@ -137,7 +137,7 @@ def _searched(setting: Setting, draws: int, delta: float, alpha: float) -> FileP
     return best
 
 
-def _random(setting: Setting, rng: np.random.Generator) -> FilePair:
+def _random(setting: FileSetting, rng: np.random.Generator) -> FilePair:
     """Return random tables of -1, 0 and 1, and of targets of 1."""
     others = rng.choice([-1.0, 0.0, 1.0], (_ROWS, setting.d + 1), p=[0.2, 0.3, 0.5])
     others[:, -1] = 1.0
@@ -145,7 +145,7 @@ def _random(setting: Setting, rng: np.random.Generator) -> FilePair:
     return setting.pair("searched", others, row, _turned(row))
 
 
-def _changed(setting: Setting, pair: FilePair, rng: np.random.Generator) -> FilePair:
+def _changed(setting: FileSetting, pair: FilePair, rng: np.random.Generator) -> FilePair:
     """Return a pair with a few cells drawn anew."""
     others, row = pair.others.copy(), pair.unit[0][0].copy()
     fresh = rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], others.shape)
@@ -431,7 +431,7 @@ def audit_command(
         Tested by: tests/audit/test_command.py, tests/audit/test_mutants.py
     """
     target, sampling = plan.target, plan.sampling
-    setting = Setting(
+    setting = FileSetting(
         find_score(plan.score), target.law, plan.d, target.k, plan.neighbors, plan.unit
     )
     pairs = file_pairs(setting, draws=sampling.samples, delta=target.delta, alpha=sampling.alpha)
@@ -474,7 +474,7 @@ def _released(
 
 def _certificate(
     plan: CommandRequest,
-    setting: Setting,
+    setting: FileSetting,
     pairs: Sequence[FilePair],
     tallies: Sequence[Tally],
     checks: Sequence[Check],

@@ -5,11 +5,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from dpsel import __version__
 from dpsel.audit.certificate import Certificate, Check, found_at, loss_certificate
 from dpsel.audit.laws import Law
 from dpsel.audit.loss import PARTS, Outcome, Place, Tally, visible_loss
@@ -26,7 +25,6 @@ from dpsel.system.workers import run_tasks, ticks
 Key = tuple[int, int, int]
 """A pair, one of its inputs, and a part of the draws."""
 Work = Callable[[Any, Any], Counter[Any]]
-Target = TypeVar("Target")
 
 
 def counted(
@@ -197,12 +195,9 @@ def certified(
         },
         [(pair.inputs, finding) for pair, finding in zip(drawn, findings, strict=True)],
         [*checks, check_sets(outcomes, d, target.k)],
-        samples=sampling.samples,
-        seeded=sampling.seed is not None,
+        sampling,
         epsilon=target.epsilon,
-        confidence=sampling.confidence,
         visible=visible_loss(sampling.samples, possible, target.delta, alpha),
-        version=__version__,
         libraries=libraries,
     )
 
@@ -231,27 +226,9 @@ def score_pairs(plan: MechanismRequest) -> tuple[ScorePair, ...]:
     if plan.scores is not None and plan.change is not None:
         return (given_pair(plan.scores, plan.change),)
     if plan.worst_case:
-        return worst_pairs(
-            target.law,
-            plan.d,
-            target.k,
-            target.epsilon,
-            draws=sampling.samples,
-            delta=target.delta,
-            alpha=sampling.alpha,
-            seed=0 if sampling.seed is None else sampling.seed,
-        )
-    return (
-        default_pair(
-            target.law,
-            plan.d,
-            target.k,
-            target.epsilon,
-            draws=sampling.samples,
-            delta=target.delta,
-            alpha=sampling.alpha,
-        ),
-    )
+        seed = 0 if sampling.seed is None else sampling.seed
+        return worst_pairs(target, plan.d, sampling.samples, sampling.alpha, seed=seed)
+    return (default_pair(target, plan.d, sampling.samples, sampling.alpha),)
 
 
 def mechanism_certificate(

@@ -112,7 +112,7 @@ class Inputs:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Draws:
+class Effort:
     """How much is drawn, and how sure the audit is to be."""
 
     samples: str | None = option(

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpsel.audit.laws import Law
 from dpsel.audit.loss import expected_bound, loss
+from dpsel.audit.request import MechanismTarget
 from dpsel.core.randomness import derived_seed, seeded_generator
 from dpsel.errors import UsageError
 
@@ -72,25 +73,28 @@ def all_two_levels(d: int, k: int, epsilon: float) -> Iterator[ScorePair]:
         yield two_levels(d, k, (high, low), height)
 
 
-def default_pair(
-    law_of: LawOf, d: int, k: int, epsilon: float, *, draws: int, delta: float, alpha: float
-) -> ScorePair:
+def default_pair(target: MechanismTarget, d: int, draws: int, alpha: float) -> ScorePair:
     """Return the built-in pair, or the two levels that so many draws would show most of.
 
     Where laws are not known, or are too many, it is the one that is worst for canonical-lipschitz:
     all but one of the high scores rise, and of the low ones only one does.
     """
+    k = target.k
     if (d, k) == (len(BUILT_IN.scores), 3):
         return BUILT_IN
     fallback = two_levels(d, k, (k - 1, min(1, d - k)), 2.0)
-    if math.comb(d, k) > MOST_SUBSETS or fallback.laws(law_of) is None:
+    if math.comb(d, k) > MOST_SUBSETS or fallback.laws(target.law) is None:
         return fallback
+    return max(
+        all_two_levels(d, k, target.epsilon),
+        key=lambda pair: _shown(target, pair, draws, alpha),
+    )
 
-    def shown(pair: ScorePair) -> float:
-        laws = pair.laws(law_of)
-        return 0.0 if laws is None else expected_bound(laws, draws, delta, alpha)
 
-    return max(all_two_levels(d, k, epsilon), key=shown)
+def _shown(target: MechanismTarget, pair: ScorePair, draws: int, alpha: float) -> float:
+    """Return how much of the loss at a pair so many draws would show."""
+    laws = pair.laws(target.law)
+    return 0.0 if laws is None else expected_bound(laws, draws, target.delta, alpha)
 
 
 STEPS = 600
@@ -103,16 +107,7 @@ Objective = Callable[[ScorePair], float]
 
 
 def worst_pairs(
-    law_of: LawOf,
-    d: int,
-    k: int,
-    epsilon: float,
-    *,
-    draws: int,
-    delta: float,
-    alpha: float,
-    seed: int,
-    steps: int = STEPS,
+    target: MechanismTarget, d: int, draws: int, alpha: float, *, seed: int, steps: int = STEPS
 ) -> tuple[ScorePair, ScorePair]:
     """Return the pair with the largest exact loss found, and the one that draws show most of.
 
@@ -120,12 +115,9 @@ def worst_pairs(
     The same seed finds the same pairs.
 
     Args:
-        law_of: The exact law, at `k` and `epsilon`.
+        target: The mechanism, whose epsilon sets the scale of the scores that are tried.
         d: How many scores.
-        k: How many are selected.
-        epsilon: Sets the scale of the scores that are tried.
         draws: How many draws there will be of each.
-        delta: The delta of the guarantee.
         alpha: The error that the audit may make.
         seed: Where the search begins.
         steps: How many pairs are tried after those of the grid.
@@ -133,29 +125,30 @@ def worst_pairs(
     Raises:
         UsageError: If the law is not known for so many scores.
     """
-    if math.comb(d, k) > MOST_SUBSETS or law_of([0.0] * d) is None:
+    if math.comb(d, target.k) > MOST_SUBSETS or target.law([0.0] * d) is None:
         raise UsageError(
-            f"--worst-case tries out exact laws, which takes too long for d = {d} and k = {k}"
+            f"--worst-case tries out exact laws, which takes too long for d = {d} and "
+            f"k = {target.k}"
         )
 
     def exact(pair: ScorePair) -> float:
-        laws = pair.laws(law_of)
-        return 0.0 if laws is None else loss(*laws, delta)
+        laws = pair.laws(target.law)
+        return 0.0 if laws is None else loss(*laws, target.delta)
 
     def shown(pair: ScorePair) -> float:
-        laws = pair.laws(law_of)
-        return 0.0 if laws is None else expected_bound(laws, draws, delta, alpha)
+        return _shown(target, pair, draws, alpha)
 
     return (
-        _searched(exact, "worst-exact", d, k, epsilon, seed, steps),
-        _searched(shown, "worst-shown", d, k, epsilon, seed, steps),
+        _searched(exact, "worst-exact", target, d, seed, steps),
+        _searched(shown, "worst-shown", target, d, seed, steps),
     )
 
 
 def _searched(
-    objective: Objective, name: str, d: int, k: int, epsilon: float, seed: int, steps: int
+    objective: Objective, name: str, target: MechanismTarget, d: int, seed: int, steps: int
 ) -> ScorePair:
     """Return the best pair of a grid, of some random ones, and of climbs from the best of them."""
+    k, epsilon = target.k, target.epsilon
     rng = seeded_generator(derived_seed(seed, name, d, k))
     starts = list(all_two_levels(d, k, epsilon))
     for _ in range(_RANDOM_STARTS):

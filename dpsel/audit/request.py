@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dpsel.audit.laws import PRINTED, Law, exact_law
-from dpsel.audit.options import Audited, Claim, Draws, Inputs
+from dpsel.audit.options import Audited, Claim, Effort, Inputs
 from dpsel.core.arrays import IntArray
 from dpsel.core.guarantee import Neighbors, Unit, check_at_least, check_epsilon, check_k
 from dpsel.core.mechanisms.lipschitz import check_gamma
@@ -145,22 +145,22 @@ _OPTIONS = {
 
 
 def make_audit_request(
-    audited: Audited, claim: Claim, inputs: Inputs, draws: Draws
+    audited: Audited, claim: Claim, inputs: Inputs, effort: Effort
 ) -> AuditRequest:
     """Return a checked request from options; those not given are None."""
-    if draws.seed is not None:
-        check_at_least(0, draws.seed, "seed")
+    if effort.seed is not None:
+        check_at_least(0, effort.seed, "seed")
     kind = _kind(audited)
-    for record in (audited, claim, inputs, replace(draws, seed=None)):
+    for record in (audited, claim, inputs, replace(effort, seed=None)):
         for name, value in vars(record).items():
             if value not in (None, False) and name not in _OPTIONS[kind]:
                 flag = name.replace("_", "-")
                 raise UsageError(f"--{flag} does not go with an audit by {kind}")
     if kind == "--score":
-        return _score_request(audited, claim, inputs, draws)
+        return _score_request(audited, claim, inputs, effort)
     if kind == "--mechanism":
-        return _mechanism_request(audited, claim, inputs, draws)
-    return _command_request(audited, claim, inputs, draws)
+        return _mechanism_request(audited, claim, inputs, effort)
+    return _command_request(audited, claim, inputs, effort)
 
 
 def whole_number(text: str, name: str) -> int:
@@ -194,7 +194,7 @@ def _kind(audited: Audited) -> str:
 
 
 def _mechanism_request(
-    audited: Audited, claim: Claim, inputs: Inputs, draws: Draws
+    audited: Audited, claim: Claim, inputs: Inputs, effort: Effort
 ) -> MechanismRequest:
     """Return the request for a mechanism."""
     scores = None if inputs.scores is None else numbers(inputs.scores, "--scores")
@@ -207,7 +207,7 @@ def _mechanism_request(
     return MechanismRequest(
         target=_target(audited, claim, d, _or(inputs.k, 3)),
         d=d,
-        sampling=_sampling(draws, 100_000),
+        sampling=_sampling(effort, 100_000),
         scores=scores,
         change=change,
         worst_case=inputs.worst_case,
@@ -215,7 +215,7 @@ def _mechanism_request(
 
 
 def _command_request(
-    audited: Audited, claim: Claim, inputs: Inputs, draws: Draws
+    audited: Audited, claim: Claim, inputs: Inputs, effort: Effort
 ) -> CommandRequest:
     """Return the request for the command."""
     score, d = _or(audited.score, "dot"), _or(inputs.d, 4)
@@ -228,11 +228,11 @@ def _command_request(
         d=d,
         neighbors=_relation(_or(claim.neighbors, Neighbors.ADD_REMOVE)),
         unit=_unit(claim),
-        sampling=_sampling(draws, 1_000),
+        sampling=_sampling(effort, 1_000),
     )
 
 
-def _score_request(audited: Audited, claim: Claim, inputs: Inputs, draws: Draws) -> ScoreRequest:
+def _score_request(audited: Audited, claim: Claim, inputs: Inputs, effort: Effort) -> ScoreRequest:
     """Return the request for a score."""
     assert audited.score is not None
     find_score(audited.score)
@@ -243,7 +243,7 @@ def _score_request(audited: Audited, claim: Claim, inputs: Inputs, draws: Draws)
         neighbors,
         _unit(claim),
         check_at_least(0, tables, "tables"),
-        _or(draws.seed, 0),
+        _or(effort.seed, 0),
     )
 
 
@@ -280,15 +280,15 @@ def _unit(claim: Claim) -> Unit:
     return Unit() if rows is None else Unit("person", rows)
 
 
-def _sampling(draws: Draws, usual: int) -> Sampling:
+def _sampling(effort: Effort, usual: int) -> Sampling:
     """Return how much to draw."""
-    samples = whole_number(_or(draws.samples, str(usual)), "--samples")
-    confidence = _or(draws.confidence, CONFIDENCE)
+    samples = whole_number(_or(effort.samples, str(usual)), "--samples")
+    confidence = _or(effort.confidence, CONFIDENCE)
     if not 0.0 < confidence < 1.0:
         raise UsageError(f"confidence must be between 0 and 1, got {confidence:g}")
     return Sampling(
         check_at_least(_FEWEST_SAMPLES, samples, "samples"),
         confidence,
-        draws.seed,
-        plan_threads(draws.threads),
+        effort.seed,
+        plan_threads(effort.threads),
     )

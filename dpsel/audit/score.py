@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsel import __version__
-from dpsel.audit.certificate import _NO_PROOF, Certificate, Verdict, _made_by, _number, plain_cells
+from dpsel.audit.certificate import NO_PROOF, Certificate, Verdict, made_by, plain_cells, rounded
 from dpsel.audit.request import ScoreRequest
 from dpsel.core.arrays import FloatArray
 from dpsel.core.batch import Batch
@@ -273,15 +272,13 @@ def judge_moves(moves: Sequence[ScoreMoves]) -> tuple[Verdict, str]:
         )
     return Verdict.PASS, (
         f"over {tried} pairs of tables no unit moved a score by more than {share} the stated "
-        f"sensitivity. {_NO_PROOF}"
+        f"sensitivity. {NO_PROOF}"
     )
 
 
 def moves_certificate(
     audited: Mapping[str, Any],
     moves: Sequence[ScoreMoves],
-    *,
-    version: str,
     libraries: Sequence[str],
 ) -> Certificate:
     """Return the certificate of a score."""
@@ -292,7 +289,7 @@ def moves_certificate(
         {
             "audited": dict(audited),
             "largest_moves": [_move(found) for found in moves],
-            **_made_by(version, libraries),
+            **made_by(libraries),
         },
     )
 
@@ -301,7 +298,7 @@ def _move(found: ScoreMoves) -> dict[str, Any]:
     """Return the largest move under one relation, with the tables that show it."""
     return {
         "neighbors": str(found.neighbors),
-        "share_of_sensitivity": _number(float(found.share)),
+        "share_of_sensitivity": rounded(float(found.share)),
         "exactly": str(found.share),
         "pairs_of_tables": found.tables,
         "tables": {
@@ -331,4 +328,4 @@ def audit_score(plan: ScoreRequest, reporter: Reporter) -> Certificate:
         moves.append(largest_move(kind, neighbors, plan.unit, tables=plan.tables, seed=plan.seed))
         reporter.progress(len(moves) / len(plan.neighbors))
     audited = {"kind": "score", "score": plan.score, "rows_per_unit": plan.unit.rows}
-    return moves_certificate(audited, moves, version=__version__, libraries=LIBRARIES)
+    return moves_certificate(audited, moves, LIBRARIES)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from dpsel.audit.options import Audited, Claim, Draws, Inputs
+from dpsel.audit.options import Audited, Claim, Effort, Inputs
 from dpsel.cli.forms import form
 from dpsel.cli.options import RecordFile, Terminal
 
@@ -22,7 +22,7 @@ def audit(
     audited: Audited,
     claim: Claim,
     inputs: Inputs,
-    draws: Draws,
+    effort: Effort,
     file: RecordFile,
     terminal: Terminal,
 ) -> None:
@@ -41,7 +41,7 @@ def audit(
     from dpsel.system.text import json_text
 
     take_interrupts_back()
-    request = make_audit_request(audited, claim, inputs, draws)
+    request = make_audit_request(audited, claim, inputs, effort)
     with Output(file.output, force=file.force) as place:
         bar = not terminal.no_progress
         with TerminalReporter(quiet=terminal.quiet, bar=bar, work="auditing") as reporter:

@@ -16,25 +16,14 @@ def exact_loss(target: MechanismTarget, pair: ScorePair) -> float:
 
 
 def chosen(target: MechanismTarget, d: int) -> ScorePair:
-    return default_pair(
-        target.law, d, target.k, target.epsilon, draws=1_000_000, delta=0.0, alpha=1e-6
-    )
+    assert target.delta == 0.0
+    return default_pair(target, d, 1_000_000, 1e-6)
 
 
 def searched(
     target: MechanismTarget, d: int, seed: int = 0, steps: int = 300
 ) -> tuple[ScorePair, ScorePair]:
-    return worst_pairs(
-        target.law,
-        d,
-        target.k,
-        target.epsilon,
-        draws=1_000_000,
-        delta=target.delta,
-        alpha=1e-6,
-        seed=seed,
-        steps=steps,
-    )
+    return worst_pairs(target, d, 1_000_000, 1e-6, seed=seed, steps=steps)
 
 
 def test_6_and_3_have_a_pair_of_their_own() -> None:

@@ -157,8 +157,8 @@ def test_options_come_as_records_and_arguments_by_their_place() -> None:
         Size(width=3),
         Look(names=("a", "b,c"), plain=True),
     )
-    words = ("--shade", "dark", "--depth", "0.5", "--width", "3", "here")
-    assert called(*words) == ("here", None, Size(width=3, depth=0.5), Look(shade=Shade.DARK))
+    others = ("--shade", "dark", "--depth", "0.5", "--width", "3", "here")
+    assert called(*others) == ("here", None, Size(width=3, depth=0.5), Look(shade=Shade.DARK))
 
 
 def test_what_is_left_out_has_the_default_of_its_field() -> None:
