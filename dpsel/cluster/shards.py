@@ -19,14 +19,14 @@ from dpsel.errors import InputError, UsageError
 from dpsel.system.workers import Threads
 from dpsel.tables.cell_counts import CellCounts
 from dpsel.tables.columns import Column, Layout, same_layout
-from dpsel.tables.formats import InputFormat
+from dpsel.tables.formats import FORMATS, InputFormat
 from dpsel.tables.identity import Identity, refuse_changed
 from dpsel.tables.labels import TargetCoding
-from dpsel.tables.opening import open_sources, plain_opener, unchanged
+from dpsel.tables.opening import open_sources, unchanged
 from dpsel.tables.provenance import Provenance
 from dpsel.tables.sources import Keys, Source, Store, common_format, find_sources
 from dpsel.tables.stores import RemoteSource
-from dpsel.tables.table import Groups, PendingBatch, RowReader, Table, read_batches
+from dpsel.tables.table import Groups, PendingBatch, RowReader, SplitsInGroups, Table, read_batches
 
 TARGET_BYTES = 1 << 28
 """A split has about so many bytes, uncompressed, unless there are very many."""
@@ -182,15 +182,12 @@ def _opened(
     source: Source, groups: Groups | None, input_format: InputFormat, separator: str | None
 ) -> Table:
     """Open a file, or some groups of it."""
+    known = FORMATS[input_format]
     if groups is None:
-        return plain_opener(input_format, separator)(source)
-    if input_format is InputFormat.PARQUET:
-        from dpsel.tables.parquet import ParquetTable
-
-        return ParquetTable(source, groups)
-    from dpsel.tables.arrow import ArrowFileTable
-
-    return ArrowFileTable(source, groups)
+        return known.open(source, separator)
+    assert known.open_groups is not None
+    table: Table = known.open_groups(source, groups)
+    return table
 
 
 def _gathered(parts: Iterator[FilePart], target_bytes: int) -> Iterator[Split]:
@@ -228,21 +225,11 @@ def _file_parts(files: TableFiles, number: int, target_bytes: int) -> list[FileP
 
 def _group_sizes(source: Source, files: TableFiles) -> list[int] | None:
     """Return the sizes of a file's row groups or batches, None if it is read as a whole."""
-    if files.input_format not in (InputFormat.PARQUET, InputFormat.ARROW):
+    known = FORMATS[files.input_format]
+    if not known.typed:
         return None
-    from dpsel.tables.arrow import ArrowFileTable
-    from dpsel.tables.parquet import ParquetTable
-
-    table = plain_opener(files.input_format, files.separator)(source)
-    try:
-        if isinstance(table, ParquetTable):
-            return table.sizes()
-        if isinstance(table, ArrowFileTable):
-            count = table.batches()
-            return [source.size() // max(1, count)] * count
-    finally:
-        table.close()
-    return None
+    with closing(known.open(source, files.separator)) as table:
+        return table.group_sizes() if isinstance(table, SplitsInGroups) else None
 
 
 def _runs(sizes: Sequence[int], target_bytes: int) -> Iterator[Groups]:

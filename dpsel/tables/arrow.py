@@ -1,6 +1,7 @@
 """Arrow IPC files and streams, and frames in memory that speak Arrow."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,12 +14,12 @@ from dpsel.core.batch import Batch
 from dpsel.tables.cells import kind_of, sound
 from dpsel.tables.columns import Column, Layout, marked_index, pandas_index
 from dpsel.tables.errors import plain_errors
-from dpsel.tables.formats import KINDS, InputFormat
+from dpsel.tables.formats import FORMATS, InputFormat
 from dpsel.tables.provenance import from_metadata, recorded_columns
 from dpsel.tables.sources import ByteStream, Source
 from dpsel.tables.table import Groups, PendingBatch, RowGroup, RowReader, RowsRead, groups_within
 
-_KIND = KINDS[InputFormat.ARROW]
+_KIND = FORMATS[InputFormat.ARROW].kind
 _CELLS_AT_ONCE = 1 << 22
 # A batch with more rows than this is cut: a column without any value takes no room in a file.
 _ROWS_AT_ONCE = 1 << 21
@@ -80,6 +81,7 @@ class ArrowFileTable:
     def __init__(self, source: Source, groups: Groups | None = None) -> None:
         """Open a file, or a copy of stdin; only some record batches of it, if they are given."""
         self.label = source.label
+        self._size = source.size()
         self._place = source.open_random()
         with plain_errors(self.label, _KIND):
             reader = self._reader(None)
@@ -88,9 +90,10 @@ class ArrowFileTable:
             count = reader.num_record_batches
         self._groups = groups_within(groups, count, self.label)
 
-    def batches(self) -> int:
-        """Return how many record batches there are."""
-        return len(self._groups)
+    def group_sizes(self) -> list[int]:
+        """Return about how many bytes each record batch has: all the same, for want of better."""
+        count = len(self._groups)
+        return [self._size // max(1, count)] * count
 
     def persons(self, position: int) -> Iterator[Any]:
         """Yield one column of all rows, in order."""
@@ -228,3 +231,15 @@ def _column_batches(
                 return these.batch(first, rows.features(some))
 
         yield PendingBatch(read, 0.0)
+
+
+def open_arrow(source: Source, groups: Groups | None = None) -> ArrowFileTable | ArrowStreamTable:
+    """Open an Arrow file, or some record batches of it, or a stream."""
+    if groups is not None or source.first_bytes().startswith(b"ARROW1"):
+        return ArrowFileTable(source, groups)
+    stream = source.open_stream()
+    with plain_errors(source.label, _KIND), ExitStack() as opened:
+        opened.callback(stream.close)
+        batches = pa.ipc.open_stream(pa.PythonFile(stream, mode="r"))
+        opened.pop_all()
+        return ArrowStreamTable(batches, source.label, stream)

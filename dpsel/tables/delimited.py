@@ -14,7 +14,7 @@ from dpsel.tables.cells import TRUTH_WORDS, WORDS_FOR_MISSING, decoded, in_utf8,
 from dpsel.tables.columns import Column, Kind, Layout, refuse_target, refuse_text
 from dpsel.tables.delimited_rows import TEXT_BYTES, TextRows, cut_rows, rows_end
 from dpsel.tables.errors import plain_errors
-from dpsel.tables.formats import KINDS, InputFormat
+from dpsel.tables.formats import FORMATS, InputFormat
 from dpsel.tables.provenance import Provenance, beside, recorded_columns, sidecar
 from dpsel.tables.sources import Source
 from dpsel.tables.table import PendingBatch, RowReader
@@ -218,7 +218,7 @@ def _as_slice(positions: Sequence[int]) -> slice | list[int]:
     return slice(steps.start, steps.stop) if list(positions) == list(steps) else list(positions)
 
 
-_KIND = KINDS[InputFormat.CSV]
+_KIND = FORMATS[InputFormat.CSV].kind
 _ROWS_LOOKED_AT = 100
 # Of a batch: how many rows, cells and columns are looked at as texts, for the data's holder.
 _FIRST_ROWS, _FIRST_CELLS, _FIRST_COLUMNS = 1 << 7, 1 << 17, 1 << 8

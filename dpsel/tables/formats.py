@@ -4,9 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
 
 from dpsel.errors import InputError, UsageError
 from dpsel.options import option
+
+if TYPE_CHECKING:
+    from dpsel.tables.sources import Source
+    from dpsel.tables.table import Groups, Table
 
 INPUT = "Input"
 
@@ -34,26 +39,92 @@ class Compression(StrEnum):
     ZSTD = "zstd"
 
 
-KINDS = {
-    InputFormat.PARQUET: "a Parquet table",
-    InputFormat.CSV: "a CSV table",
-    InputFormat.TSV: "a TSV table",
-    InputFormat.ARROW: "an Arrow table",
+@dataclass(frozen=True)
+class Format:
+    """All that the other files know about a format of tables; its readers have a file of their own.
+
+    A further format is that file, a name in `InputFormat` and a record in `FORMATS`.
+    """
+
+    kind: str
+    """What such a table is, in words."""
+    endings: tuple[str, ...]
+    open: Callable[["Source", str | None], "Table"]
+    """Opens a file, a text by the separator that is given or else by its own."""
+    magic: bytes | None = None
+    """The first bytes of such a file."""
+    open_groups: Callable[["Source", "Groups | None"], Any] | None = None
+    """Opens some row groups, or all, with a reader of typed `cells`; None for texts."""
+    separator: str | None = None
+    """What separates the cells of a text."""
+
+    @property
+    def typed(self) -> bool:
+        """Return whether columns have types, which say what their cells are."""
+        return self.open_groups is not None
+
+
+def _open_parquet(source: "Source", separator: str | None) -> "Table":
+    """Open a Parquet file with the reader that is faster for its shape."""
+    from dpsel.tables.wide_parquet import open_wide_parquet
+
+    wide = open_wide_parquet(source)
+    return _open_row_groups(source, None) if wide is None else wide
+
+
+def _open_row_groups(source: "Source", groups: "Groups | None") -> "Table":
+    """Open some row groups of a Parquet file."""
+    from dpsel.tables.parquet import ParquetTable
+
+    return ParquetTable(source, groups)
+
+
+def _open_arrow(source: "Source", separator: str | None) -> "Table":
+    """Open an Arrow file or stream."""
+    from dpsel.tables.arrow import open_arrow
+
+    return open_arrow(source)
+
+
+def _open_record_batches(source: "Source", groups: "Groups | None") -> "Table":
+    """Open some record batches of an Arrow file, or all of a file or stream."""
+    from dpsel.tables.arrow import open_arrow
+
+    return open_arrow(source, groups)
+
+
+def _open_csv(source: "Source", separator: str | None) -> "Table":
+    """Open a CSV."""
+    from dpsel.tables.delimited import DelimitedTable
+
+    return DelimitedTable(source, separator or ",")
+
+
+def _open_tsv(source: "Source", separator: str | None) -> "Table":
+    """Open a TSV."""
+    from dpsel.tables.delimited import DelimitedTable
+
+    return DelimitedTable(source, separator or "\t")
+
+
+# Readers are imported when a file is opened: commands take formats for their options.
+FORMATS = {
+    InputFormat.PARQUET: Format(
+        "a Parquet table", (".parquet", ".pq"), _open_parquet, b"PAR1", _open_row_groups
+    ),
+    InputFormat.CSV: Format("a CSV table", (".csv",), _open_csv, separator=","),
+    InputFormat.TSV: Format("a TSV table", (".tsv", ".tab"), _open_tsv, separator="\t"),
+    InputFormat.ARROW: Format(
+        "an Arrow table",
+        (".arrow", ".ipc", ".feather", ".arrows"),
+        _open_arrow,
+        b"ARROW1",
+        _open_record_batches,
+    ),
 }
 
-ENDINGS = {
-    ".parquet": InputFormat.PARQUET,
-    ".pq": InputFormat.PARQUET,
-    ".csv": InputFormat.CSV,
-    ".tsv": InputFormat.TSV,
-    ".tab": InputFormat.TSV,
-    ".arrow": InputFormat.ARROW,
-    ".ipc": InputFormat.ARROW,
-    ".feather": InputFormat.ARROW,
-    ".arrows": InputFormat.ARROW,
-}
+ENDINGS = {ending: name for name, found in FORMATS.items() for ending in found.endings}
 _COMPRESSED_ENDINGS = {".gz": Compression.GZIP, ".zst": Compression.ZSTD}
-_MAGIC = {b"PAR1": InputFormat.PARQUET, b"ARROW1": InputFormat.ARROW}
 _COMPRESSED_MAGIC = {b"\x1f\x8b": Compression.GZIP, b"\x28\xb5\x2f\xfd": Compression.ZSTD}
 
 
@@ -65,8 +136,8 @@ def format_of(name: str, first_bytes: Callable[[], bytes]) -> InputFormat:
     if suffixes and suffixes[-1] in ENDINGS:
         return ENDINGS[suffixes[-1]]
     first = first_bytes()
-    for magic, found in _MAGIC.items():
-        if first.startswith(magic):
+    for found, known in FORMATS.items():
+        if known.magic is not None and first.startswith(known.magic):
             return found
     raise InputError(
         f"{name}: cannot tell its format; say which with --input-format {'|'.join(InputFormat)}"

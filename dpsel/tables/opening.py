@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from dpsel.errors import UsageError
 from dpsel.tables.columns import Kind, Layout, same_layout
 from dpsel.tables.errors import plain_errors
-from dpsel.tables.formats import KINDS, InputFormat
+from dpsel.tables.formats import FORMATS, InputFormat
 from dpsel.tables.provenance import Provenance, combined
 from dpsel.tables.sources import Source, common_format, find_sources
 from dpsel.tables.table import PendingBatch, ReadsColumns, RowGroup, RowReader, Table
@@ -74,10 +74,10 @@ def unchanged_table(table: Table) -> Iterator[Table]:
 
 def file_opener(found: InputFormat, separator: str | None) -> Callable[[Source], Table]:
     """Return what opens one source of a format, with the columns of its folders."""
-    opener = plain_opener(found, separator)
+    opener = FORMATS[found].open
 
     def opened(source: Source) -> Table:
-        table = opener(source)
+        table = opener(source, separator)
         if not source.keys:
             return table
         from dpsel.tables.hive import KeyedTable
@@ -85,56 +85,6 @@ def file_opener(found: InputFormat, separator: str | None) -> Callable[[Source],
         return KeyedTable(table, source.keys)
 
     return opened
-
-
-def plain_opener(found: InputFormat, separator: str | None) -> Callable[[Source], Table]:
-    """Return what opens one source of a format, with its own columns only."""
-    if found is InputFormat.PARQUET:
-        return _open_parquet
-    if found is InputFormat.ARROW:
-        return _open_arrow
-    from dpsel.tables.delimited import DelimitedTable
-
-    default = "\t" if found is InputFormat.TSV else ","
-    return lambda source: DelimitedTable(source, separator or default)
-
-
-def open_cells(source: Source, found: InputFormat) -> Any:
-    """Open a Parquet or Arrow table for reading cells of any type, with the method `cells`."""
-    if found is InputFormat.ARROW:
-        return _open_arrow(source)
-    from dpsel.tables.parquet import ParquetTable
-
-    return ParquetTable(source)
-
-
-def _open_parquet(source: Source) -> Table:
-    """Open a Parquet file with the reader that is faster for its shape."""
-    from dpsel.tables.wide_parquet import open_wide_parquet
-
-    wide = open_wide_parquet(source)
-    if wide is not None:
-        return wide
-    from dpsel.tables.parquet import ParquetTable
-
-    return ParquetTable(source)
-
-
-def _open_arrow(source: Source) -> Table:
-    """Open an Arrow file or stream."""
-    import pyarrow as pa
-    import pyarrow.ipc
-
-    from dpsel.tables.arrow import ArrowFileTable, ArrowStreamTable
-
-    if source.first_bytes().startswith(b"ARROW1"):
-        return ArrowFileTable(source)
-    stream = source.open_stream()
-    with plain_errors(source.label, KINDS[InputFormat.ARROW]), ExitStack() as opened:
-        opened.callback(stream.close)
-        batches = pa.ipc.open_stream(pa.PythonFile(stream, mode="r"))
-        opened.pop_all()
-        return ArrowStreamTable(batches, source.label, stream)
 
 
 def frame_table(frame: Any) -> Table:
@@ -152,7 +102,7 @@ def frame_table(frame: Any) -> Table:
             "table must be a path, or a frame of polars, pandas or pyarrow, "
             f"got {type(frame).__name__}"
         )
-    with plain_errors("table", KINDS[InputFormat.ARROW]):
+    with plain_errors("table", FORMATS[InputFormat.ARROW].kind):
         return ArrowStreamTable(pa.RecordBatchReader.from_stream(frame), "table")
 
 
@@ -178,7 +128,7 @@ def _pandas_table(frame: Any) -> Table:
     from dpsel.tables.arrow import ArrowStreamTable
 
     mixed: set[str] = set()
-    with plain_errors("table", KINDS[InputFormat.ARROW]):
+    with plain_errors("table", FORMATS[InputFormat.ARROW].kind):
         try:
             table = pa.Table.from_pandas(frame, preserve_index=True)
         except (pa.ArrowException, UnicodeError, OverflowError):

@@ -15,13 +15,13 @@ from dpsel.tables.arrow import column_ranges, columns_of
 from dpsel.tables.cells import sound
 from dpsel.tables.columns import Column, Kind, Layout
 from dpsel.tables.errors import plain_errors
-from dpsel.tables.formats import KINDS, InputFormat
+from dpsel.tables.formats import FORMATS, InputFormat
 from dpsel.tables.provenance import from_metadata, recorded_columns
 from dpsel.tables.sources import Source
 from dpsel.tables.spill import rows_of_columns
 from dpsel.tables.table import Groups, PendingBatch, RowGroup, RowReader, RowsRead, groups_within
 
-_KIND = KINDS[InputFormat.PARQUET]
+_KIND = FORMATS[InputFormat.PARQUET].kind
 _CELLS_AT_ONCE = 1 << 22
 # A row group with more rows than this is cut into batches, with the target read along each time.
 _ROWS_AT_ONCE = 1 << 21
@@ -51,7 +51,7 @@ class ParquetTable:
             file.close()
         self._groups = groups_within(groups, self._metadata.num_row_groups, self.label)
 
-    def sizes(self) -> list[int]:
+    def group_sizes(self) -> list[int]:
         """Return the uncompressed bytes of every row group."""
         return [self._metadata.row_group(group).total_byte_size for group in self._groups]
 

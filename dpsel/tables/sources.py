@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, unquote, unquote_to_bytes
 
 from dpsel.errors import InputError, OutputError, UsageError
 from dpsel.system.process import Prefixed, reason
-from dpsel.tables.formats import InputFormat, compression_of, format_of
+from dpsel.tables.formats import FORMATS, InputFormat, compression_of, format_of
 from dpsel.tables.identity import (
     Identity,
     digest_of_ends,
@@ -436,7 +436,7 @@ def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
 def common_format(sources: list[Source], wanted: InputFormat | None) -> InputFormat:
     """Return the format of all sources, which must be the same."""
     found = wanted or _found_format(sources)
-    if sources[0].remote and found not in (InputFormat.PARQUET, InputFormat.ARROW):
+    if sources[0].remote and not FORMATS[found].typed:
         raise InputError(f"{sources[0].label}: a store must hold Parquet or Arrow files")
     return found
 

@@ -55,6 +55,15 @@ class ReadsColumns(Protocol):
         ...
 
 
+@runtime_checkable
+class SplitsInGroups(Protocol):
+    """A table whose row groups can be read on their own, by several processes."""
+
+    def group_sizes(self) -> list[int]:
+        """Return about how many bytes each row group or record batch has."""
+        ...
+
+
 Groups = tuple[int, int]
 """Row groups or record batches of a file: the first, and the one after the last."""
 

@@ -21,9 +21,9 @@ from dpsel.tables.columns import Column, Kind, Layout, Use, refuse_repeated
 from dpsel.tables.delimited import cells_of
 from dpsel.tables.delimited_rows import TEXT_BYTES, TextRows, row_ends
 from dpsel.tables.errors import plain_errors
-from dpsel.tables.formats import KINDS, InputFormat, Orientation
+from dpsel.tables.formats import FORMATS, InputFormat, Orientation
 from dpsel.tables.labels import as_texts, distinct_labels, sorted_labels
-from dpsel.tables.opening import frame_table, open_cells, open_sources, unchanged, unchanged_table
+from dpsel.tables.opening import frame_table, open_sources, unchanged, unchanged_table
 from dpsel.tables.provenance import Provenance
 from dpsel.tables.sources import STDIN, ByteStream, Source, common_format, find_sources
 from dpsel.tables.spill import Spill
@@ -168,14 +168,14 @@ def read_feature_rows(
     Raises:
         InputError: If a file cannot be read or its names are unclear; never because of a value.
     """
-    with plain_errors(source.label, KINDS[input_format]):
-        if input_format in (InputFormat.PARQUET, InputFormat.ARROW):
-            with closing(open_cells(source, input_format)) as table:
+    known = FORMATS[input_format]
+    with plain_errors(source.label, known.kind):
+        if known.open_groups is not None:
+            with closing(known.open_groups(source, None)) as table:
                 rows = _typed_rows(table, target)
         else:
-            usual = "\t" if input_format is InputFormat.TSV else ","
             with closing(source.open_stream()) as stream:
-                rows = text_rows(stream, separator or usual, source.label, target)
+                rows = text_rows(stream, separator or known.separator or ",", source.label, target)
     return rows.table(None if labels is None else _read_labels(labels, rows), target)
 
 
@@ -382,7 +382,7 @@ class RawTable:
         if (
             len(sources) > 1
             or sources[0].remote
-            or self.input_format in (InputFormat.PARQUET, InputFormat.ARROW)
+            or (self.input_format is not None and FORMATS[self.input_format].typed)
         ):
             return False
         stream = sources[0].open_stream()

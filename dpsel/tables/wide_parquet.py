@@ -17,7 +17,7 @@ from dpsel.errors import InputError
 from dpsel.system.frames import pl
 from dpsel.tables.columns import PANDAS, Column, Kind, Layout, marked_index, pandas_index
 from dpsel.tables.errors import plain_errors
-from dpsel.tables.formats import KINDS, InputFormat
+from dpsel.tables.formats import FORMATS, InputFormat
 from dpsel.tables.parquet_footer import FooterShape, footer_shape
 from dpsel.tables.provenance import KEY, from_metadata, recorded_columns
 from dpsel.tables.sources import Source, named_in_utf8
@@ -102,11 +102,11 @@ class WideScan:
 
     def _read_footer(self) -> None:
         """Let the scan read the footer, which it keeps, and no row; errors come again later."""
-        with suppress(InputError), plain_errors(self.path.name, KINDS[InputFormat.PARQUET]):
+        with suppress(InputError), plain_errors(self.path.name, FORMATS[InputFormat.PARQUET].kind):
             self._scan.select(pl.nth(0)).limit(0).collect()
 
 
-_KIND = KINDS[InputFormat.PARQUET]
+_KIND = FORMATS[InputFormat.PARQUET].kind
 _CELLS_AT_ONCE = 1 << 25
 _CELLS_A_SHARE = 1 << 20
 
