@@ -28,8 +28,9 @@ from dpsel.reporter import Reporter
 from dpsel.system.text import json_text
 from dpsel.tables.columns import Kind, Layout, choose_columns, visible_columns
 from dpsel.tables.delimited import DelimitedTable
+from dpsel.tables.distinct import PersonColumn, person_type
 from dpsel.tables.formats import Reading
-from dpsel.tables.labels import PersonColumn, TargetCoding, label_interval, person_type
+from dpsel.tables.labels import TargetCoding, label_interval
 from dpsel.tables.opening import file_bytes, open_table, provenance_of_all, unchanged_table
 from dpsel.tables.provenance import Provenance, names_digest, sidecar_text
 from dpsel.tables.sources import public_place

@@ -172,7 +172,7 @@ class _CsvWriter:
 
         columns: list[Any] = list(np.asarray(rows, dtype=self._kind, order="F").T)
         if persons is not None:
-            from dpsel.tables.labels import persons_in_text
+            from dpsel.tables.distinct import persons_in_text
 
             columns.append(pl.Series(pl.from_arrow(persons_in_text(persons))))
         self._put(pl.DataFrame(dict(zip(self._names, columns, strict=True))))

@@ -11,7 +11,7 @@ import pyarrow.ipc
 
 from dpsel.core.arrays import BoolArray
 from dpsel.core.batch import Batch
-from dpsel.tables.cells import kind_of, sound
+from dpsel.tables.arrow_cells import kind_of, sound
 from dpsel.tables.columns import Column, Layout, marked_index, pandas_index
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import FORMATS, InputFormat

@@ -1,15 +1,9 @@
-"""Cells as the numbers of the core: NaN where one is missing or no number, whatever its type."""
+"""Cells that are texts: words for numbers, truths and missing values, and bytes of any encoding."""
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
-from dpsel.core.arrays import FloatArray, NumberArray, RealArray
-from dpsel.core.batch import Columns
-from dpsel.tables.columns import Kind
+from dpsel.core.arrays import FloatArray
 
 TRUTH_WORDS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
@@ -79,98 +73,6 @@ def _whole(exponent: str) -> int:
 def decoded(cell: bytes) -> str:
     """Return bytes as text, with signs for those that are no UTF-8."""
     return in_utf8(cell).decode()
-
-
-_NUMBERS = (
-    pa.types.is_integer,
-    pa.types.is_floating,
-    pa.types.is_boolean,
-    pa.types.is_decimal,
-    # A column without any type is one without any value.
-    pa.types.is_null,
-)
-_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-_BYTES = {
-    pa.string(): pa.binary(),
-    pa.large_string(): pa.large_binary(),
-    pa.string_view(): pa.binary_view(),
-}
-
-
-def kind_of(kind: pa.DataType) -> Kind:
-    """Return what a column of an Arrow type holds."""
-    if pa.types.is_dictionary(kind):
-        return kind_of(kind.value_type)
-    if isinstance(kind, pa.BaseExtensionType):
-        return kind_of(kind.storage_type)
-    if any(test(kind) for test in _NUMBERS):
-        return Kind.NUMBER
-    if pa.types.is_temporal(kind):
-        return Kind.TIME
-    if is_text(kind):
-        return Kind.TEXT
-    return Kind.OTHER if pa.types.is_nested(kind) else Kind.BINARY
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is one of texts."""
-    return any(test(kind) for test in _TEXTS)
-
-
-def sound(column: Any) -> Any:
-    """Check a column whose bytes may be damaged: reading past its buffers would end the process.
-
-    A text that is no UTF-8 does no harm, and may come from one row: it is not refused.
-    """
-    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-        if isinstance(chunk, pa.ExtensionArray):
-            sound(chunk.storage)
-        elif pa.types.is_dictionary(chunk.type):
-            chunk.validate()
-            sound(chunk.dictionary)
-            # With other entries, as many, in place of those that may be no UTF-8.
-            entries = pa.nulls(len(chunk.dictionary), pa.int8())
-            pa.DictionaryArray.from_arrays(chunk.indices, entries, safe=True)
-        elif is_text(chunk.type):
-            chunk.view(_BYTES[chunk.type]).validate(full=True)
-        else:
-            chunk.validate(full=not pa.types.is_primitive(chunk.type))
-    return column
-
-
-def number_columns(columns: Sequence[Any]) -> RealArray | Columns:
-    """Return numeric Arrow columns as floats, in single precision if all are."""
-    if not columns:
-        return np.empty((0, 0))
-    if all(column.type == pa.float32() for column in columns):
-        return Columns([_raw_numbers(column) for column in columns])
-    return Columns([numbers(column) for column in columns])
-
-
-def numbers(column: Any) -> FloatArray:
-    """Return one numeric Arrow column as floats."""
-    return np.asarray(_raw_numbers(column), dtype=np.float64)
-
-
-def _raw_numbers(column: Any) -> NumberArray:
-    """Return one numeric Arrow column as an array of its own type, or of floats."""
-    kind = column.type
-    if isinstance(kind, pa.BaseExtensionType):
-        column = column.cast(kind.storage_type)
-    elif pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-    if is_text(column.type):
-        return text_numbers(column)
-    if pa.types.is_decimal(column.type):
-        # Arrow's own cast is not correctly rounded; reading the digits is.
-        column = column.cast(pa.string()).cast(pa.float64())
-    elif not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        column = column.cast(pa.float64(), safe=False)
-    if isinstance(column, pa.ChunkedArray):
-        if column.num_chunks != 1:
-            return np.asarray(column.to_numpy())
-        column = column.chunk(0)  # Which, unlike the whole, need not be copied.
-    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def text_numbers(texts: Any) -> FloatArray:

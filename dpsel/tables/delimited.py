@@ -18,7 +18,6 @@ from dpsel.tables.formats import FORMATS, InputFormat
 from dpsel.tables.provenance import Provenance, beside, recorded_columns, sidecar
 from dpsel.tables.sources import Source
 from dpsel.tables.table import PendingBatch, RowReader
-from dpsel.tables.words import text_cells
 
 # From here on it is faster to read all cells as one long column than as so many short ones.
 _MANY_COLUMNS = 500
@@ -194,6 +193,8 @@ def _second_look(
 
 def _words_in(matrix: FloatArray, rows: IntArray, places: IntArray, texts: pl.Series) -> FloatArray:
     """Fill in the cells that are no number for the fast reader."""
+    from dpsel.tables.words import text_cells
+
     matrix = matrix if matrix.flags.writeable else matrix.copy(order="A")
     matrix[rows, places] = text_cells(texts)
     return matrix

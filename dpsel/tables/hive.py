@@ -9,11 +9,12 @@ import pyarrow as pa
 
 from dpsel.core.batch import Batch
 from dpsel.errors import InputError
+from dpsel.tables.arrow_cells import repeated
 from dpsel.tables.cells import text_numbers
 from dpsel.tables.columns import Column, Kind, Layout
 from dpsel.tables.provenance import Provenance
 from dpsel.tables.sources import Keys, Source
-from dpsel.tables.table import Constants, PendingBatch, RowReader, Table, repeated
+from dpsel.tables.table import Constants, PendingBatch, RowReader, Table
 from dpsel.tables.words import column_cells
 
 

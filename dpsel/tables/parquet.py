@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from dpsel.core.arrays import BoolArray
 from dpsel.core.batch import Batch
 from dpsel.tables.arrow import column_ranges, columns_of
-from dpsel.tables.cells import sound
+from dpsel.tables.arrow_cells import sound
 from dpsel.tables.columns import Column, Kind, Layout
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import FORMATS, InputFormat

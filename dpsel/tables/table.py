@@ -9,18 +9,15 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
-import pyarrow as pa
 
 from dpsel.core.arrays import BoolArray, FloatArray, RealArray
 from dpsel.core.batch import Batch, Columns, Unreadable, rows_of
 from dpsel.core.persons import KeptRows, PersonLimit
 from dpsel.errors import InputError
-from dpsel.tables.cells import is_text, number_columns
 from dpsel.tables.columns import Column, Layout
-from dpsel.tables.labels import TargetCoding, distinct_persons
+from dpsel.tables.labels import TargetCoding
 from dpsel.tables.provenance import Provenance
 from dpsel.tables.sources import Source
-from dpsel.tables.words import cell_columns
 
 Part = TypeVar("Part")
 
@@ -128,13 +125,6 @@ class Constants:
     person: Any | None = None
 
 
-def repeated(value: Any, rows: int) -> Any:
-    """Return an Arrow column that has one value in all its rows."""
-    if is_text(value.type):
-        return pa.DictionaryArray.from_arrays(np.zeros(rows, dtype=np.int32), value)
-    return pa.array(np.full(rows, value[0].as_py()))
-
-
 class RowReader:
     """Makes rows from their target and person columns; batches must come in order."""
 
@@ -149,6 +139,12 @@ class RowReader:
 
         With `words` features may be of any type, and their cells numbers or words.
         """
+        # Arrow and polars take 40 and 150 ms to import, and most runs need one of them. They are
+        # imported here, and not first in a thread, which could not give Ctrl-C back.
+        if coding.of_text or limit is not None:
+            import dpsel.tables.distinct
+        if words:
+            import dpsel.tables.words  # noqa: F401
         self.coding = coding
         self.words = words
         self._limit = limit
@@ -176,7 +172,13 @@ class RowReader:
 
     def features(self, columns: Sequence[Any]) -> RealArray | Columns:
         """Return Arrow columns that are features."""
-        return cell_columns(columns) if self.words else number_columns(columns)
+        if self.words:
+            from dpsel.tables.words import cell_columns
+
+            return cell_columns(columns)
+        from dpsel.tables.arrow_cells import number_columns
+
+        return number_columns(columns)
 
     def rows(self, target: Any, person: Any | None) -> RowsRead:
         """Return the rows of the next batch, from Arrow columns or a target of numbers."""
@@ -185,6 +187,8 @@ class RowReader:
     def target(self, column: Any) -> FloatArray:
         """Return the target of any batch."""
         if self._constants.target is not None:
+            from dpsel.tables.arrow_cells import repeated
+
             column = repeated(self._constants.target, len(column))
         y = self.coding.values(column)
         if np.any(y == 1.0):
@@ -197,7 +201,11 @@ class RowReader:
             return None
         if isinstance(self._limit, KeptRows):
             return self._limit.next(len(person))
+        from dpsel.tables.distinct import distinct_persons
+
         if self._constants.person is not None:
+            from dpsel.tables.arrow_cells import repeated
+
             person = repeated(self._constants.person, len(person))
         return self._limit.keep(*distinct_persons(person))
 

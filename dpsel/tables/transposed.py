@@ -16,13 +16,15 @@ from dpsel.core.matrix import TiledMatrix
 from dpsel.core.words import without_words
 from dpsel.errors import InputError, UsageError
 from dpsel.system.text import nearest
-from dpsel.tables.cells import kind_of, numbers, text_numbers
+from dpsel.tables.arrow_cells import kind_of, numbers
+from dpsel.tables.cells import text_numbers
 from dpsel.tables.columns import Column, Kind, Layout, Use, refuse_repeated
 from dpsel.tables.delimited import cells_of
 from dpsel.tables.delimited_rows import TEXT_BYTES, TextRows, row_ends
+from dpsel.tables.distinct import as_texts
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import FORMATS, InputFormat, Orientation
-from dpsel.tables.labels import as_texts, distinct_labels, sorted_labels
+from dpsel.tables.labels import distinct_labels, sorted_labels
 from dpsel.tables.opening import frame_table, open_sources, unchanged, unchanged_table
 from dpsel.tables.provenance import Provenance
 from dpsel.tables.sources import STDIN, ByteStream, Source, common_format, find_sources

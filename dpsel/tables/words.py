@@ -22,7 +22,8 @@ from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.batch import Columns
 from dpsel.core.words import boxed_words, without_words
 from dpsel.system.frames import pl
-from dpsel.tables.cells import decoded, kind_of, numbers, text_numbers
+from dpsel.tables.arrow_cells import kind_of, numbers
+from dpsel.tables.cells import decoded, text_numbers
 from dpsel.tables.columns import Kind
 
 _SEED = 0

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpsel.tables import wide_parquet
-from dpsel.tables.cells import sound
+from dpsel.tables.arrow_cells import sound
 from dpsel.tables.delimited_rows import cut_rows, rows_end
 from tests.cli.conftest import ROOT, Dpsel
 from tests.sample_tables import scored

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from dpsel.core.bounds import ONE
 from dpsel.tables import wide_parquet
 from dpsel.tables.cells import exact_number
-from dpsel.tables.labels import distinct_persons
+from dpsel.tables.distinct import distinct_persons
 from tests.sample_tables import WRITERS, scored
 
 NOBODY = [None, "", " ", "\t ", "nan", "NaN", "-nan", "NA", "null", "None", "<NA>"]

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from dpsel.tables.labels import distinct_texts
+from dpsel.tables.distinct import distinct_texts
 
 
 def test_an_index_that_leads_nowhere_is_a_missing_value() -> None:
