@@ -15,7 +15,7 @@ from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import Scores
 from dpsel.core.votes import contiguous_blocks, independent_blocks, largest, random_partition
 from dpsel.errors import UsageError
-from dpsel.selection.lasso import exact_top_k, lasso_coefficients
+from dpsel.selection.lasso import exact_top_k, lasso_coefficients, quiet_solver
 from tests.voting import lasso_scores, lasso_votes, lasso_votes_for_each_k
 
 linear_model = pytest.importorskip("sklearn.linear_model", reason="scikit-learn is not installed")
@@ -105,6 +105,26 @@ def test_a_lasso_that_does_not_converge_is_silent_and_leaves_the_filters_alone()
         lasso_votes(X, y, np.arange(40) % 2, 2, 3, penalty=1e-9, threads=2)
         lasso_coefficients(X, y, penalty=1e-9)
     assert caught == []
+    assert list(warnings.filters) == before
+
+
+def test_the_last_thread_that_leaves_the_solver_sets_the_filters_back() -> None:
+    before = list(warnings.filters)
+    inside, leave = threading.Event(), threading.Event()
+
+    def stay() -> None:
+        with quiet_solver():
+            inside.set()
+            leave.wait()
+
+    other = threading.Thread(target=stay)
+    with quiet_solver():
+        silent = list(warnings.filters)
+        other.start()
+        assert inside.wait(60)
+    assert list(warnings.filters) == silent != before
+    leave.set()
+    other.join()
     assert list(warnings.filters) == before
 
 

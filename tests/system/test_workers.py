@@ -1,15 +1,20 @@
-"""Processes of a pool load what their tasks need, and no more."""
+"""Processes of a pool load what their tasks need, and no more; threads keep to their number."""
 
 import json
 import os
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
 
+from dpsel.core.mapper import IN_TURN, Mapper
+from dpsel.errors import UsageError
+from dpsel.system.workers import Threads, run_tasks
 from tests.cli.conftest import ROOT
-
-pytest.importorskip("sklearn", reason="needs scikit-learn")
 
 
 def loaded(*arguments: str) -> list[bool]:
@@ -26,5 +31,60 @@ def loaded(*arguments: str) -> list[bool]:
 
 
 def test_only_a_pool_that_fits_lassos_loads_the_solver() -> None:
+    pytest.importorskip("sklearn", reason="needs scikit-learn")
     assert loaded() == [False] * 4
     assert loaded("lassos") == [True] * 4
+
+
+@pytest.mark.parametrize("mapper", [IN_TURN, Threads(1), Threads(4)], ids=["in turn", "1", "4"])
+def test_pieces_come_in_order_and_at_most_so_many_are_worked_on_at_a_time(mapper: Mapper) -> None:
+    lock, working, most = threading.Lock(), 0, 0
+
+    def work(piece: int) -> int:
+        nonlocal working, most
+        with lock:
+            working += 1
+            most = max(most, working)
+        time.sleep(0.001)  # So that others can come, if they may.
+        with lock:
+            working -= 1
+        return piece * piece
+
+    assert list(mapper.map(work, range(200), 3)) == [piece * piece for piece in range(200)]
+    assert most <= min(3, mapper.at_once)
+
+
+def test_who_stops_early_cancels_what_has_not_begun() -> None:
+    begun: list[int] = []
+    hold = threading.Event()
+
+    def work(piece: int) -> int:
+        begun.append(piece)
+        if piece:
+            hold.wait()
+        return piece
+
+    results = Threads(2).map(work, range(50), 50)
+    assert next(results) == 0
+    threading.Timer(0.2, hold.set).start()
+    results.close()  # type: ignore[attr-defined]
+    assert len(begun) < 50
+
+
+def test_there_is_at_least_one_thread() -> None:
+    with pytest.raises(UsageError, match="threads must be 1 or more, got 0"):
+        Threads(0)
+
+
+class Recorded:
+    """A crew that does everything itself, the last task first."""
+
+    def run(self, work: Any, state: Any, tasks: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        for key in reversed(tasks):
+            yield key, work(state, tasks[key])
+
+
+def test_any_crew_will_do() -> None:
+    found = list(run_tasks(pow, 2, {"a": 3, "b": 4}, workers=Recorded()))
+    assert found == [("b", 16), ("a", 8)]
+    assert list(run_tasks(pow, 2, {}, workers=Recorded())) == []
