@@ -10,9 +10,10 @@ import pytest
 from dpsel.cluster.shards import Cluster, merge_totals, score_share
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.randomness import make_randomness
-from dpsel.core.scores import kendall
 from dpsel.evaluation.data import DataSet
 from dpsel.evaluation.methods import RoundDraws
+from dpsel.system import workers
+from dpsel.system.workers import Threads
 from tests.cli.conftest import Dpsel
 from tests.sample_tables import Silent, numbers, request_for, selected
 
@@ -23,15 +24,23 @@ MANY = 37
 
 @pytest.fixture
 def pools(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return the sizes of the pools that compare pairs, as they are made."""
+    """Return in how many threads pairs are compared, each time: with one there is no pool."""
     sizes: list[int] = []
+    made: list[int] = []
+    real = Threads.map
 
     class Counted(ThreadPoolExecutor):
         def __init__(self, threads: int) -> None:
-            sizes.append(threads)
+            made.append(threads)
             super().__init__(threads)
 
-    monkeypatch.setattr(kendall, "ThreadPoolExecutor", Counted)
+    def counted(self: Threads, work: Any, pieces: Any, most: int) -> Any:
+        made.clear()
+        yield from real(self, work, pieces, most)
+        sizes.extend(made or [1])
+
+    monkeypatch.setattr(workers, "ThreadPoolExecutor", Counted)
+    monkeypatch.setattr(Threads, "map", counted)
     return sizes
 
 

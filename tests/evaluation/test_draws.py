@@ -348,7 +348,7 @@ def test_the_scores_of_no_rows_are_0() -> None:
 @pytest.mark.parametrize("method", [ScoreDraws, VoteDraws])
 def test_an_evaluation_draws_with_a_seed_only(method: type) -> None:
     scores = Scores(np.arange(5), 1.0)
-    made = {
+    made: dict[type, ScoreDraws | VoteDraws] = {
         ScoreDraws: ScoreDraws(scores, "peeling", {}),
         VoteDraws: VoteDraws({2: np.ones((1, 5), dtype=np.int64)}, 1.0, "peeling", {}),
     }

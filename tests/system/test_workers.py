@@ -80,7 +80,7 @@ class Recorded:
     """A crew that does everything itself, the last task first."""
 
     def run(self, work: Any, state: Any, tasks: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        for key in reversed(tasks):
+        for key in reversed(list(tasks)):
             yield key, work(state, tasks[key])
 
 
