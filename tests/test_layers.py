@@ -57,7 +57,9 @@ PUBLIC_SIDE = (
     "selection.record",
     "selection.options",
     "preprocessing.options",
+    "evaluation.options",
     "audit.options",
+    "paper.options",
 )
 
 

@@ -17,9 +17,10 @@ from dpsel.evaluation.figures.frequencies import MOST, frequencies_figure
 from dpsel.evaluation.figures.heatmap import differences, heatmap_figure, welch_words
 from dpsel.evaluation.figures.palette import MethodStyle, Theme, method_styles
 from dpsel.evaluation.figures.panels import k_words
-from dpsel.evaluation.figures.style import printable, svg_text
+from dpsel.evaluation.figures.style import svg_text
 from dpsel.evaluation.metrics import METRICS, Metric
 from dpsel.preprocessing.options import Scale
+from dpsel.system.text import printable
 
 if TYPE_CHECKING:
     import polars as pl

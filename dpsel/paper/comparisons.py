@@ -70,7 +70,11 @@ def claims_summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 REFERENCE = "dp-sis"
 AT = 10.0
-METRICS = ("accuracy", "relative_correlation")
+COMPARED = {
+    "accuracy": "accuracy",
+    "relative_correlation": "|correlation| of the picks / best possible",
+}
+"""The metrics by which methods are compared, and the words on the axis of their figures."""
 
 
 def epsilon_needed(results: pl.DataFrame) -> list[dict[str, Any]]:
@@ -88,7 +92,7 @@ def epsilon_needed(results: pl.DataFrame) -> list[dict[str, Any]]:
         reference = reference.filter(pl.col("k_asked") == k_asked)
         if reference.is_empty():
             continue
-        for metric in METRICS:
+        for metric in COMPARED:
             level = float(np.interp(np.log(AT), *_curve(reference, metric)))
             found.append(
                 {

@@ -25,7 +25,7 @@ from dpsel.evaluation.request import Sweep, parse_epsilons, parse_ks
 from dpsel.evaluation.results import frequencies_frame, results_frame
 from dpsel.evaluation.sweep import SweepResult, run_sweep
 from dpsel.paper import BEYOND, PAPER_EPSILONS, PAPER_METHODS, ROUNDS
-from dpsel.paper.comparisons import claims, claims_summary, epsilon_needed, r_squared_row
+from dpsel.paper.comparisons import COMPARED, claims, claims_summary, epsilon_needed, r_squared_row
 from dpsel.paper.options import Experimenting
 from dpsel.paper.stability import METHODS, compared_with_sis, run_stability
 from dpsel.paper.synthetic import run_synthetic
@@ -81,18 +81,12 @@ class ResultsFolder:
         self.write(name, frame.write_csv(float_precision=6).encode())
 
 
-_METRICS = {
-    "accuracy": "accuracy",
-    "relative_correlation": "|correlation| of the picks / best possible",
-}
-
-
 def write_beyond(folder: ResultsFolder, name: str, results: pl.DataFrame) -> None:
     """Write the mean curves, family by family, and the epsilon that each method needs."""
     folder.write_rows(f"{name}_epsilon_needed.csv", epsilon_needed(results))
     for family, methods in families().items():
         rows = results.filter(pl.col("method").is_in(methods))
-        for metric, words in _METRICS.items():
+        for metric, words in COMPARED.items():
             figure = accuracy_figure(mean_over_sets(rows, metric), y_label=words)
             folder.write(f"{name}_{family}_{metric}.png", png_bytes(figure))
 

@@ -331,9 +331,10 @@ def test_the_bound_is_never_above_the_exact_chance_of_the_top_set(
 
 
 def test_a_bound_without_the_factor_of_one_half_would_be_above_the_exact_chance() -> None:
-    x = [9.0, 0.0, 5.0, 0.0]
-    chance = subset_law(x, 1, 3.0)[(0,)]
-    assert bound_from_comb(x, 1, 3.0, 0.5, 0.5) < chance < bound_from_comb(x, 1, 3.0, 0.5, 1.0)
+    # Of one feature, or all but one, the law is twice as sharp: there it would not be.
+    x = [9.0, 0.0, 5.0, 0.0, 9.0]
+    chance = subset_law(x, 2, 3.0)[(0, 4)]
+    assert bound_from_comb(x, 2, 3.0, 0.5, 0.5) < chance < bound_from_comb(x, 2, 3.0, 0.5, 1.0)
 
 
 def test_the_bound_is_0_for_ties_and_1_where_all_features_are_selected() -> None:

@@ -40,7 +40,10 @@ COMMANDS = (
     "budget",
     *(f"budget {name}" for name in ("init", "show", "log", "export", "verify")),
     "reproduce",
-    *(f"reproduce {name}" for name in ("datasets", "synthetic", "stability", "all")),
+    *(
+        f"reproduce {name}"
+        for name in ("datasets", "synthetic", "stability", "all", "order-statistics")
+    ),
 )
 
 

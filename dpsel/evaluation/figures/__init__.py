@@ -1,10 +1,11 @@
 """Figures of an evaluation; matplotlib is the extra `plot` and imported only when one is drawn."""
 
+from dpsel.evaluation import STAMP
 from dpsel.evaluation.figures.curves import accuracy_figure, order_figure
 from dpsel.evaluation.figures.frequencies import frequencies_figure, frequency_bars
 from dpsel.evaluation.figures.heatmap import heatmap_figure, significant
 from dpsel.evaluation.figures.palette import Theme, method_styles
-from dpsel.evaluation.figures.style import STAMP, png_bytes, save_png, svg_text
+from dpsel.evaluation.figures.style import png_bytes, save_png, svg_text
 
 __all__ = [
     "STAMP",

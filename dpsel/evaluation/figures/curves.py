@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpsel.errors import UsageError
+from dpsel.evaluation import STAMP
 from dpsel.evaluation.figures.palette import COLOURS, MethodStyle, Theme, method_styles
 from dpsel.evaluation.figures.panels import Key, Title, epsilon_panels, k_words
-from dpsel.evaluation.figures.style import STAMP, drawing
+from dpsel.evaluation.figures.style import drawing
 
 if TYPE_CHECKING:
     from dpsel.evaluation.figures.style import Axes, Figure

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpsel.errors import UsageError
+from dpsel.evaluation import STAMP
 from dpsel.evaluation.figures.palette import COLOURS, MethodStyle, Theme, method_styles, mixed
 from dpsel.evaluation.figures.panels import WIDEST, Key, draw_legend, k_words
 from dpsel.evaluation.figures.style import (
-    STAMP,
     TEXT_SIZE,
     drawing,
     fitted,

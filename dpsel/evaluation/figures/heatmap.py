@@ -7,9 +7,9 @@ import numpy as np
 
 from dpsel.core.arrays import BoolArray, FloatArray
 from dpsel.errors import UsageError
+from dpsel.evaluation import STAMP
 from dpsel.evaluation.figures.palette import COLOURS, Theme, readable_on
 from dpsel.evaluation.figures.style import (
-    STAMP,
     TEXT_SIZE,
     diverging_map,
     drawable,

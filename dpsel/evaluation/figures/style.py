@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from dpsel.errors import UsageError
 from dpsel.evaluation.figures.palette import COLOURS, Theme
+from dpsel.system.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
     from matplotlib.figure import Figure as Figure
 
 
-STAMP = "not private, not for release"
 FONT = "DejaVu Sans"
 TEXT_SIZE = 8.0
 _STAMP_ID = "stamp"
@@ -174,11 +174,6 @@ def _description(figure: "Figure", stamp_field: str) -> dict[str, str]:
 
 # No label shows more than this; measuring a name of a megabyte would take long.
 _LONGEST = 200
-
-
-def printable(text: str) -> str:
-    """Return a text on one line: line breaks, controls and turns of direction are spelled out."""
-    return "".join(sign if sign.isprintable() else _spelled(sign) for sign in text)
 
 
 def drawable(text: str) -> str:
