@@ -1,6 +1,5 @@
 """`dpsel` and `python -m dpsel`: as little as possible before interrupts are cared for."""
 
-import atexit
 import gc
 import os
 import sys
@@ -9,6 +8,9 @@ from typing import NoReturn
 # Modules make hundreds of thousands of objects that stay: looking at them for garbage again and
 # again takes a tenth of a small run's time.
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
+
+# Python imports the first two when it starts a process, not before.
+_STARTS_PROCESSES = ("multiprocessing.forkserver", "multiprocessing.spawn", "distributed")
 
 
 def main() -> None:
@@ -36,9 +38,10 @@ def main() -> None:
 def _leave(code: int) -> NoReturn:
     """End the process, without taking apart all that it has in memory: that takes long.
 
-    Unless there may be other processes, which have to be told.
+    Whatever a run opens it has closed when it returns, and the file of a spill has no name, so that
+    it goes with the process. Only if there may be other processes, these have to be told.
     """
-    if "multiprocessing" in sys.modules:
+    if any(module in sys.modules for module in _STARTS_PROCESSES):
         sys.exit(code)
     try:
         for stream in (sys.stdout, sys.stderr):
@@ -46,7 +49,6 @@ def _leave(code: int) -> NoReturn:
                 stream.flush()
     except (OSError, ValueError):
         sys.exit(code)
-    atexit._run_exitfuncs()
     os._exit(code)
 
 
