@@ -51,10 +51,13 @@ class Effort:
 
     repetitions: int
     draws: int
+    methods: tuple[str, ...] = tuple(METHODS)
 
     def of(self, table: RealTable) -> "Effort":
         """Return more of it for tables that take no time."""
-        return self if table.X.size > 1e5 else Effort(2 * self.repetitions, 2 * self.draws)
+        if table.X.size > 1e5:
+            return self
+        return Effort(2 * self.repetitions, 2 * self.draws, self.methods)
 
 
 def epsilons_of(method: str) -> tuple[float, ...]:
@@ -67,8 +70,8 @@ def unseen_accuracy(table: RealTable, effort: Effort) -> Measured:
     errors: dict[tuple[str, float], float] = {}
     repetitions = effort.of(table).repetitions
     for repetition, fold, train, test in folds_of(table, repetitions):
-        for method, make in METHODS.items():
-            draw = make(table.rows(train))
+        for method in effort.methods:
+            draw = METHODS[method](table.rows(train))
             for epsilon in epsilons_of(method):
                 picks = draw(epsilon, _seed(table, method, epsilon, repetition, fold))
                 missed = ridge_errors(table, picks, train, test)
@@ -133,7 +136,8 @@ def coded_share_of_best(table: RealTable, effort: Effort) -> Measured:
     values = correlations(table.X, table.y)
     best = np.sort(values)[-table.k :].mean()
     found = {}
-    for method, make in METHODS.items():
+    for method in effort.methods:
+        make = METHODS[method]
         draws = effort.of(table).draws // (4 if method in _SLOW else 1)
         draw = make(table)
         for epsilon in epsilons_of(method):
@@ -165,6 +169,11 @@ def gathered(
     return results
 
 
+def methods_in(results: Results) -> list[str]:
+    """Return the methods that were run."""
+    return [method for method in METHODS if (method, EPSILONS[-1]) in results]
+
+
 def _error(values: FloatArray) -> float:
     """Return the standard error of a mean."""
     return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
@@ -174,7 +183,7 @@ def print_means(results: Results) -> None:
     """Print the mean of every method, and the paired difference of stump to it."""
     head = " | ".join(f"{epsilon:g}" for epsilon in EPSILONS)
     print(f"\n| epsilon | {head} |\n| --- |" + " --- |" * len(EPSILONS))
-    for method in METHODS:
+    for method in methods_in(results):
         cells = []
         for epsilon in EPSILONS:
             values = results[method, epsilon]
@@ -227,7 +236,7 @@ def print_epsilons(results: Results) -> None:
     print("| method | epsilon | from | to |\n| --- | --- | --- | --- |")
     rng = np.random.default_rng(0)
     lots = rng.integers(0, len(goal), (2000, len(goal)))
-    for method in METHODS:
+    for method in methods_in(results):
         if method in (*_NO_EPSILON, "dp-sis"):
             continue
         mean = epsilon_for(results, method, np.arange(len(goal)))
@@ -280,13 +289,17 @@ def main() -> None:
     sibling = Path(__file__).resolve().parents[2] / "shared" / "data"
     parser.add_argument("folder", type=Path, nargs="?", default=sibling)
     parser.add_argument("--quick", action="store_true", help="few repetitions, small tables only")
+    parser.add_argument("--fast", action="store_true", help="leave out the slow methods")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--only", choices=[ARRAYS, KNOWN, NEW, SMALL], help="one group of tables")
     parser.add_argument("--measure", choices=list(MEASURES), help="one measure")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    effort = Effort(1, 2) if given.quick else Effort(given.repetitions, given.draws)
+    methods = tuple(name for name in METHODS if not (given.fast and name in _SLOW))
+    effort = Effort(given.repetitions, given.draws, methods)
+    if given.quick:
+        effort = Effort(1, 2, methods)
     tables = real_tables(given.folder)
     if given.quick:
         tables = [table for table in tables if table.X.size < 2e5]
