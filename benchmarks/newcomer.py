@@ -85,24 +85,18 @@ def share_of_best(table: RealTable, picks: list[list[int]]) -> FloatArray:
     return shares
 
 
-def report(table: RealTable, trees: list[Path], folder: Path, draws: int) -> str:
-    """Return one line of the table."""
+def line_of(table: RealTable, found: list[dict[str, list[list[int]]]]) -> str:
+    """Return one line of the table, from the picks of every tree."""
     parts = table.one_against_rest()
-    each: list[list[FloatArray]] = [[] for _ in trees]
-    by_chance = []
-    path = folder / "table.csv"
-    for part in parts:
-        write_csv(part, path)
-        for found, tree in zip(each, trees, strict=True):
-            found.append(share_of_best(part, picks_of(tree, jobs_of(part, path, draws))))
-        by_chance.append(share_of_best(part, [list(range(part.X.shape[1]))])[0])
     cells = []
-    for found in each:
-        means = [shares.mean() for shares in found]
-        error = np.sqrt(sum(shares.var(ddof=1) / draws for shares in found)) / len(found)
+    for picks in found:
+        shares = [share_of_best(part, picks[part.name]) for part in parts]
+        means = [one.mean() for one in shares]
+        error = np.sqrt(sum(one.var(ddof=1) / len(one) for one in shares)) / len(shares)
         worst = f", worst {min(means):.2f}" if len(means) > 1 else ""
         cells.append(f"{np.mean(means):.2f} ± {error:.2f}{worst}")
-    return f"| {table.described()} | " + " | ".join(cells) + f" | {np.mean(by_chance):.2f} |"
+    chance = np.mean([share_of_best(part, [list(range(part.X.shape[1]))]) for part in parts])
+    return f"| {table.described()} | " + " | ".join(cells) + f" | {chance:.2f} |"
 
 
 def main() -> None:
@@ -111,15 +105,23 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--before", default="2410c74")
     given = parser.parse_args()
-    print(f"epsilon {EPSILON:g}, {given.draws} draws a class, ± one standard error\n")
-    print(f"| table | now | {given.before} | random |\n| --- | --- | --- | --- |")
+    tables = [table for table in real_tables(None, say=lambda text: None) if table.group == KNOWN]
+    parts = [part for table in tables for part in table.one_against_rest()]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        before = tree_before(given.before, folder / "before")
-        trees = [Path(__file__).resolve().parents[1], before]
-        for table in real_tables(None, say=lambda text: None):
-            if table.group == KNOWN:
-                print(report(table, trees, folder, given.draws), flush=True)
+        jobs = []
+        for part in parts:
+            write_csv(part, folder / f"{part.name}.csv")
+            jobs += jobs_of(part, folder / f"{part.name}.csv", given.draws)
+        found = []
+        here = Path(__file__).resolve().parents[1]
+        for tree in (here, tree_before(given.before, folder / "before")):
+            picks = iter(picks_of(tree, jobs))
+            found.append({part.name: [next(picks) for _ in range(given.draws)] for part in parts})
+    print(f"epsilon {EPSILON:g}, {given.draws} draws a class, ± one standard error\n")
+    print(f"| table | now | {given.before} | random |\n| --- | --- | --- | --- |")
+    for table in tables:
+        print(line_of(table, found))
 
 
 if __name__ == "__main__":
