@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpsel.errors import InputError, UsageError
 from dpsel.options import option
+from dpsel.tables.parquet_footer import has_long_footer
 
 if TYPE_CHECKING:
     from dpsel.tables.sources import Source
@@ -66,6 +67,8 @@ class Format:
 
 def _open_parquet(source: "Source", separator: str | None) -> "Table":
     """Open a Parquet file with the reader that is faster for its shape."""
+    if source.path is None or not source.is_file or not has_long_footer(source.path):
+        return _open_row_groups(source, None)
     from dpsel.tables.wide_parquet import open_wide_parquet
 
     wide = open_wide_parquet(source)

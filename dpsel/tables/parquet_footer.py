@@ -10,11 +10,44 @@ No numpy here: a wide file is asked for before that is imported.
 """
 
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
 
+_LONG_FOOTER = 1 << 20
 _I32, _I64, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12
 _TYPE, _REPETITION, _NAME, _CHILDREN = 1, 3, 4, 5
 _SINGLE, _DOUBLE = 4, 5
 _REPEATED = 2
+
+
+def has_long_footer(path: Path) -> bool:
+    """Return whether this is a Parquet file with a long footer: others are read without polars."""
+    try:
+        with path.open("rb") as file:
+            return bool(_long_footer_size(file))
+    except OSError:
+        return False  # The reader says what is wrong.
+
+
+def long_footer(path: Path) -> bytes | None:
+    """Return the footer of a Parquet file, None if it is short, or there is none."""
+    with path.open("rb") as file:
+        size = _long_footer_size(file)
+        if not size:
+            return None
+        file.seek(-8 - size, 2)
+        return file.read(size)
+
+
+def _long_footer_size(file: BinaryIO) -> int:
+    """Return how many bytes a footer has, 0 if it is short, or there is none."""
+    size = file.seek(0, 2)
+    if size < 12:
+        return 0
+    file.seek(size - 8)
+    tail = file.read(8)
+    length = int.from_bytes(tail[:4], "little")
+    return length if tail[4:] == b"PAR1" and _LONG_FOOTER <= length <= size - 12 else 0
 
 
 @dataclass(frozen=True)

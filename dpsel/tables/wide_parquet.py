@@ -18,14 +18,13 @@ from dpsel.system.frames import pl
 from dpsel.tables.columns import PANDAS, Column, Kind, Layout, marked_index, pandas_index
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import FORMATS, InputFormat
-from dpsel.tables.parquet_footer import FooterShape, footer_shape
+from dpsel.tables.parquet_footer import FooterShape, footer_shape, long_footer
 from dpsel.tables.provenance import KEY, from_metadata, recorded_columns
 from dpsel.tables.sources import Source, named_in_utf8
 from dpsel.tables.spill import rows_of_columns
 from dpsel.tables.table import PendingBatch, RowGroup, RowReader, RowsRead
 from dpsel.tables.words import column_cells
 
-_LONG_FOOTER = 1 << 20
 _FEW_ROWS = 1 << 16
 _DEEPEST = 100
 
@@ -52,28 +51,13 @@ def _scan(path: Path) -> "WideScan | None":
     """Begin to read a file if it is a wide one."""
     if not named_in_utf8(path):
         return None
-    footer = _footer(path)
+    footer = long_footer(path)
     shape = None if footer is None else footer_shape(footer)
     if footer is None or shape is None or shape.deepest > _DEEPEST or shape.rows > _FEW_ROWS:
         return None
 
     recorded = KEY in footer or PANDAS in footer
     return WideScan(path, shape, recorded=recorded)
-
-
-def _footer(path: Path) -> bytes | None:
-    """Return the footer of a Parquet file, None if it is short, or there is none."""
-    with path.open("rb") as file:
-        size = file.seek(0, 2)
-        if size < 12:
-            return None
-        file.seek(size - 8)
-        tail = file.read(8)
-        length = int.from_bytes(tail[:4], "little")
-        if tail[4:] != b"PAR1" or not _LONG_FOOTER <= length <= size - 12:
-            return None
-        file.seek(size - 8 - length)
-        return file.read(length)
 
 
 class WideScan:

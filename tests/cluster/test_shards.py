@@ -42,7 +42,7 @@ from dpsel.core.scores.registry import SCORES
 from dpsel.errors import InputError, UsageError
 from dpsel.selection.request import select_run
 from dpsel.selection.run import carry_out
-from dpsel.tables import wide_parquet
+from dpsel.tables import parquet_footer
 from dpsel.tables.table import read_batches
 from tests.sample_tables import (
     WRITERS,
@@ -182,7 +182,7 @@ def test_scores_are_the_same_bits_for_any_partition_and_tree(
 def test_wide_files_are_scored_alike(
     score: str, person: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 1)
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 1)
     place = write_files(FRAME, tmp_path / "t", "parquet", [20, 30])
     exclude = ["label"] if person else ["label", "who"]
     options = {"score": score, "person": person, "exclude": exclude}
@@ -196,7 +196,7 @@ def test_wide_files_are_scored_alike(
 def test_odd_persons_and_an_index_in_some_files_are_read_alike(
     footer: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", footer)
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", footer)
     frame = numbers(12, 3)
     persons: list[list[Any]] = [[1, 2, None], [1.0, float("nan"), 3.0], [4, 4, 1], [2, 9, 9]]
     for number, who in enumerate(persons):

@@ -121,7 +121,7 @@ def _typed_originals() -> list[Original]:
             arguments = ("select", "t.parquet", *options)
             name = f"parquet-{way}"
             found.append(Original(name, {"t.parquet": content}, "t.parquet", arguments))
-            wide = {"dpsel.tables.wide_parquet._LONG_FOOTER": 1}
+            wide = {"dpsel.tables.parquet_footer._LONG_FOOTER": 1}
             found.append(
                 Original(f"{name}-wide", {"t.parquet": content}, "t.parquet", arguments, wide)
             )

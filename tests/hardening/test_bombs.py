@@ -15,7 +15,7 @@ import pytest
 
 from dpsel.tables import arrow as arrow_table
 from dpsel.tables import parquet as parquet_table
-from dpsel.tables import wide_parquet
+from dpsel.tables import parquet_footer
 from dpsel.tables.parquet_footer import footer_shape
 from tests.cli.conftest import Dpsel
 from tests.hardening import handmade_parquet as made
@@ -24,7 +24,7 @@ from tests.sample_tables import WRITERS, numbers, scored
 
 ASK = ("--target", "y", "--k", "1", "--epsilon", "1", "--format", "names")
 ONE = struct.pack("<d", 1.0)
-LONG_FOOTER = "a" * wide_parquet._LONG_FOOTER
+LONG_FOOTER = "a" * parquet_footer._LONG_FOOTER
 MEBIBYTE = struct.pack("<i", 1 << 20) + b"a" * (1 << 20)
 MILLION = 10**6
 

@@ -10,7 +10,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 
-from dpsel.tables import wide_parquet
+from dpsel.tables import parquet_footer
 from dpsel.tables.arrow_cells import sound
 from dpsel.tables.delimited_rows import cut_rows, rows_end
 from tests.cli.conftest import ROOT, Dpsel
@@ -173,7 +173,7 @@ def test_a_damaged_dictionary_is_refused() -> None:
 def test_wide_parquet_files_may_hold_texts_in_another_encoding(
     whole_rows: bool, tmp_path: Path, dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 1)
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 1)
     ones, odd = pa.array([1.0] * 3), EXTREMES["text"]
     path = tmp_path / "t.parquet"
     for role, options in (("y", ("--positive", "ok")), ("who", ("--exclude", "who"))):

@@ -17,7 +17,7 @@ import pytest
 
 import dpsel
 from dpsel.errors import InputError, UsageError
-from dpsel.tables import wide_parquet
+from dpsel.tables import parquet_footer
 from tests.cli.conftest import Dpsel
 from tests.sample_tables import scored
 
@@ -71,7 +71,7 @@ def place(
 ) -> Callable[[pa.Table], Any]:
     """Return what brings a table to where `select` reads it."""
     if request.param == "wide parquet":
-        monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 1)
+        monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 1)
     put = PLACES[request.param]
     return lambda table: put(table, tmp_path)
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpsel.errors import DpselError
-from dpsel.tables import wide_parquet
+from dpsel.tables import parquet_footer, wide_parquet
 from dpsel.tables import wide_parquet as wide_parquet_table
 from dpsel.tables.sources import Source
 from tests.cli.conftest import Dpsel
@@ -115,7 +115,7 @@ def test_both_readers_of_parquet_do_the_same_with_every_type_in_every_role(
     pq.write_table(pa.table({"x": ones, "y": ones, "it": TYPES[kind]}), path)
     found = []
     for footer in (1 << 20, 1):
-        monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", footer)
+        monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", footer)
         found.append({role: outcome(path, **asked) for role, asked in ROLES.items()})
     tall, wide = found
     assert wide == tall
@@ -125,7 +125,7 @@ def test_both_readers_of_parquet_do_the_same_with_every_type_in_every_role(
 def test_the_other_reader_was_really_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 1)
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 1)
     read: list[str] = []
     for kind, column in TYPES.items():
         path = tmp_path / f"{len(read)}.parquet"
@@ -151,7 +151,7 @@ def test_the_other_reader_was_really_the_other(
 def test_float_labels_and_persons_of_a_wide_file_stop_no_command(
     asked: tuple[str, ...], tmp_path: Path, dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 1)
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 1)
     floats = pa.array([1.0, 0.0, 1.0, None])
     pq.write_table(pa.table({"x": floats, "who": floats, "y": floats}), tmp_path / "t.parquet")
     output = [tmp_path / "o.parquet"] if asked[0] == "preprocess" else []

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsel.core.bounds import ONE
-from dpsel.tables import wide_parquet
+from dpsel.tables import parquet_footer
 from dpsel.tables.cells import exact_number
 from dpsel.tables.distinct import distinct_persons
 from tests.sample_tables import WRITERS, scored
@@ -121,7 +121,7 @@ _NUMBER_TYPES = ["int8", "uint64", "float", "double", "decimal"]
 def test_a_person_with_rows_in_several_files_is_one_whatever_their_types(
     first: str, second: str, footer: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", footer)
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", footer)
     for number, kind in enumerate((first, second)):
         pq.write_table(of(SEVENS[kind]), tmp_path / f"{number}.parquet")
     assert count(str(tmp_path)) == 2

@@ -15,7 +15,7 @@ from dpsel.core.bounds import ONE
 from dpsel.errors import InputError
 from dpsel.preprocessing import run as preprocessing
 from dpsel.tables import parquet as parquet_table
-from dpsel.tables import wide_parquet
+from dpsel.tables import parquet_footer
 from tests.cli.conftest import Dpsel
 from tests.sample_tables import scored
 
@@ -77,7 +77,7 @@ def test_as_many_persons_come_out_as_go_in_and_untouched(
     pq.write_table(of(PERSONS[kind]), path)
     assert count(str(path)) == 3
     for footer, output in ((1, "o.parquet"), (1 << 20, "o.parquet"), (1, "o.arrow"), (1, "o.csv")):
-        monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", footer)
+        monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", footer)
         found = preprocess(path, output)
         assert count(str(found)) == 3
         assert count(str(found), rows_per_person=2) == 4

@@ -22,7 +22,7 @@ from dpsel.core.mechanisms.registry import MECHANISMS
 from dpsel.core.release import Selection
 from dpsel.core.scores.registry import SCORES
 from dpsel.selection.record import selection_text
-from dpsel.tables import wide_parquet
+from dpsel.tables import parquet_footer
 from tests.hardening.canaries import leaks
 from tests.hardening.neighbors import (
     NAMES,
@@ -73,7 +73,7 @@ def play(
 
     def run(command: Command, name: str, content: bytes) -> Left:
         long_footer = 1 if name.startswith("wide") else 1 << 20
-        monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", long_footer)
+        monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", long_footer)
         Path(name).write_bytes(content)
         with open(name, "rb") as file:
             stdin = io.TextIOWrapper(file)

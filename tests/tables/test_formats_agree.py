@@ -15,7 +15,7 @@ from dpsel.core.bounds import ONE
 from dpsel.core.persons import PersonLimit
 from dpsel.tables import arrow as arrow_table
 from dpsel.tables import parquet as parquet_table
-from dpsel.tables import wide_parquet
+from dpsel.tables import parquet_footer
 from dpsel.tables import wide_parquet as wide_parquet_table
 from dpsel.tables.delimited import DelimitedTable
 from dpsel.tables.sources import Source
@@ -100,7 +100,7 @@ def test_wide_tables_give_the_same_scores_in_every_format(
     frame = numbers(12, 1500)
     opened = []
     real = wide_parquet_table.WideParquetTable
-    monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 1000)
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 1000)
     monkeypatch.setattr(
         wide_parquet_table,
         "WideParquetTable",
@@ -138,7 +138,7 @@ def test_all_numeric_types_count_alike(tmp_path: Path, monkeypatch: pytest.Monke
     pq.write_table(table, path)
     assert scored(table).values.tolist() == expected
     assert scored(str(path)).values.tolist() == expected
-    monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 10)
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 10)
     assert scored(str(path)).values.tolist() == expected
     text = ["bool,y", "false,1", "TRUE,0.5", "False,-1", "true,.25", ",1", "FALSE,-.5", "True,"]
     (tmp_path / "t.csv").write_text("\n".join(text))
@@ -178,7 +178,7 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
 def test_columns_may_stand_in_another_order_in_another_file(
     width: int, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 20_000)
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 20_000)
     frame = numbers(20, width)
     names = frame.columns
     moved = [names[0], *names[-3:0:-1], names[-2], names[-1]]
@@ -194,7 +194,7 @@ def test_names_that_look_like_patterns_are_names(
     frame.columns = ["^x.*$", "*", "x", "xy", "a.b", "x[1]", "^y$"]
     expected = exact(frame.rename({"^y$": "y"}))
     for at_once in (1 << 25, 1):
-        monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 1)
+        monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 1)
         monkeypatch.setattr(wide_parquet_table, "_CELLS_AT_ONCE", at_once)
         for name, write in WRITERS.items():
             write(frame, tmp_path / name)
@@ -214,7 +214,7 @@ def test_decimals_are_rounded_like_the_text_they_print_as(
         assert scored(table).values.tolist() == expected
         pq.write_table(table, tmp_path / "t.parquet")
         for footer in (1 << 20, 1):
-            monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", footer)
+            monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", footer)
             assert scored(str(tmp_path / "t.parquet")).values.tolist() == expected
 
 

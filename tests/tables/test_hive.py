@@ -13,7 +13,7 @@ from dpsel.cluster.shards import Cluster
 from dpsel.core.scores.registry import SCORES
 from dpsel.errors import InputError
 from dpsel.tables import parquet as parquet_table
-from dpsel.tables import wide_parquet
+from dpsel.tables import parquet_footer
 from dpsel.tables.sources import find_sources
 from tests.cluster.test_shards import Tree
 from tests.sample_tables import numbers, scored
@@ -47,7 +47,7 @@ def write_folder(folder: Path, schema: pa.Schema = HIVE) -> pl.DataFrame:
 def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each way of reading a Parquet file."""
     if request.param == "wide":
-        monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 1)
+        monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 1)
     if request.param == "cut":
         monkeypatch.setattr(parquet_table, "_ROWS_AT_ONCE", 2)
 

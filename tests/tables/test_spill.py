@@ -15,7 +15,7 @@ import pytest
 
 from dpsel.errors import InputError, UsageError
 from dpsel.tables import parquet as parquet_table
-from dpsel.tables import wide_parquet
+from dpsel.tables import parquet_footer
 from dpsel.tables import wide_parquet as wide_parquet_table
 from dpsel.tables.columns import Wanted, choose_columns
 from dpsel.tables.labels import TargetCoding
@@ -189,7 +189,7 @@ def test_whole_rows_are_the_same_when_read_by_columns(
     frame = numbers(50, 20)
     frame.write_parquet(path, row_group_size=17)
     if kind == "wide":
-        monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 1)
+        monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 1)
         monkeypatch.setattr(wide_parquet_table, "_CELLS_AT_ONCE", 300)
     else:
         monkeypatch.setattr(parquet_table, "_MANY_COLUMNS", 5)

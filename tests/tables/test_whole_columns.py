@@ -14,7 +14,7 @@ from dpsel.core.arrays import FloatArray
 from dpsel.core.batch import Batch
 from dpsel.core.persons import PersonLimit
 from dpsel.reporter import Reporter
-from dpsel.tables import whole_columns, wide_parquet
+from dpsel.tables import parquet_footer, whole_columns, wide_parquet
 from dpsel.tables.columns import Wanted, choose_columns
 from dpsel.tables.labels import TargetCoding
 from dpsel.tables.opening import open_table
@@ -168,7 +168,7 @@ def test_the_number_of_columns_at_once_does_not_matter(
 def test_the_reader_of_wide_files_has_the_same_columns(
     at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 100)
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 100)
     monkeypatch.setattr(wide_parquet, "_CELLS_AT_ONCE", at_once)
     path = tmp_path / "t.parquet"
     FRAME.write_parquet(path, row_group_size=20)
@@ -185,7 +185,7 @@ def test_a_text_that_is_no_utf_8_takes_the_other_reader(
 ) -> None:
     import pyarrow as pa
 
-    monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 100)
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 100)
     odd = pa.array([b"\xff", b"red", b"\xfe", b"red"]).view(pa.string())
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"x": odd, "y": [0.0, 1.0, 0.0, 1.0]}), path, row_group_size=2)

@@ -9,7 +9,7 @@ from dpsel.budget.account import NoAccount
 from dpsel.budget.place import Demands
 from dpsel.selection.request import select_run
 from dpsel.selection.run import SelectJob, carry_out
-from dpsel.tables import wide_parquet
+from dpsel.tables import parquet_footer
 from dpsel.tables.wide_parquet import WideScan
 from tests.sample_tables import Silent, numbers, request_for
 
@@ -17,7 +17,7 @@ from tests.sample_tables import Silent, numbers, request_for
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Take every file for a wide one, and return what is read of it, in order."""
-    monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 1)
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 1)
     found: list[str] = []
     footer, rows = WideScan._read_footer, WideScan.read
 

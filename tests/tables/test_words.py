@@ -16,7 +16,7 @@ import pytest
 from dpsel.core.arrays import FloatArray
 from dpsel.core.words import boxed_words, words_of
 from dpsel.errors import InputError
-from dpsel.tables import delimited, wide_parquet
+from dpsel.tables import delimited, parquet_footer
 from dpsel.tables.columns import Wanted, choose_columns
 from dpsel.tables.labels import TargetCoding
 from dpsel.tables.opening import open_table
@@ -138,7 +138,7 @@ def test_frames_have_the_same_cells() -> None:
 def test_the_reader_of_wide_files_has_the_same_cells(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wide_parquet, "_LONG_FOOTER", 100)
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 100)
     path = tmp_path / "t.parquet"
     frame = TYPED.drop("exact")  # Which that reader leaves to the other one.
     frame.write_parquet(path)
