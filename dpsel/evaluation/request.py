@@ -20,6 +20,7 @@ from dpsel.selection.lasso import check_penalty
 from dpsel.selection.options import Baseline, Bounding
 from dpsel.selection.request import public_bounds
 from dpsel.system.workers import plan_threads
+from dpsel.tables.bounds_file import PublicBounds
 from dpsel.tables.columns import Wanted
 from dpsel.tables.formats import FileFormat
 
@@ -192,14 +193,7 @@ def make_evaluate_request(
         # As `baseline` deals out rows: in blocks of equal size where their number is public.
         equal_blocks=conditions.neighbors is Neighbors.REPLACE_ONE,
     )
-    wanted = Wanted(
-        columns.target,
-        columns.features,
-        columns.exclude,
-        labels=columns.encode_target or columns.positive is not None,
-        declared=public.declared(columns.target) if given else frozenset(),
-        bounded=given,
-    )
+    wanted = _wanted(columns, public, given=given)
     tables = TableRequest(
         wanted=wanted,
         positive=columns.positive,
@@ -209,6 +203,18 @@ def make_evaluate_request(
         threads=plan_threads(sweeping.threads),
     )
     return EvaluateRequest(tables, sweep)
+
+
+def _wanted(columns: EvaluatedColumns, public: PublicBounds, *, given: bool) -> Wanted:
+    """Return which columns are wanted; bounds that were given say which of them are numbers."""
+    return Wanted(
+        columns.target,
+        columns.features,
+        columns.exclude,
+        labels=columns.encode_target or columns.positive is not None,
+        declared=public.declared(columns.target) if given else frozenset(),
+        bounded=given,
+    )
 
 
 def _check_numbers(
