@@ -29,7 +29,7 @@ from typing import Any
 from processes import CORES
 from tables import write_parquet
 
-from dpsel.cluster.shards import MOST_SPLITS, TARGET_BYTES
+from dpsel.cluster.shards import MOST_SHARDS, TARGET_BYTES
 
 RUNS = 3
 ROWS, COLUMNS, FILES = 1_000_000, 101, 8
@@ -182,7 +182,7 @@ def worked_out(rate: float, share: float, one_footer: float) -> None:
     """Print what 10^9 x 10^4 takes."""
     cells = 1e13
     core_hours = cells / rate / 3600
-    count = min(MOST_SPLITS, cells * 4 / TARGET_BYTES)
+    count = min(MOST_SHARDS, cells * 4 / TARGET_BYTES)
     size = cells * 4 / count
     print(f"10^9 x 10^4: {cells * 4 / 1e12:.0f} TB decoded, {core_hours:.1f} core-hours")
     print(

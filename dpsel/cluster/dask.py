@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpsel import __version__
 from dpsel.cluster.silence import RollCall
-from dpsel.cluster.tasks import added_totals, do_task, share_total, unpacked
+from dpsel.cluster.tasks import added_totals, do_task, shard_total, unpacked
 from dpsel.errors import ClusterError, DpselError, UsageError
 
 if TYPE_CHECKING:
@@ -286,9 +286,9 @@ class Crew:
                 yield keys[future.key], arrivals.result(future)
 
     def totals(
-        self, work: "ShardWork", shares: Sequence["Shard"], progress: Callable[[float], None]
+        self, work: "ShardWork", shards: Sequence["Shard"], progress: Callable[[float], None]
     ) -> Iterator["Partial"]:
-        """Yield the last few totals of a tree that adds up all shares on the workers.
+        """Yield the last few totals of a tree that adds up all shards on the workers.
 
         The sums are integers, so they are the same for any tree and any order.
 
@@ -298,7 +298,7 @@ class Crew:
             Tested by: tests/cluster/test_select.py
         """
         run = Run(self._client, work)
-        leaves = run.map(share_total, shares)
+        leaves = run.map(shard_total, shards)
         tops, height = leaves, 0
         while len(tops) > _FAN_IN:
             height += 1
@@ -316,7 +316,7 @@ class Crew:
             for future in arrivals:
                 if height == 0 or future.key not in ends:
                     done += 1
-                    progress(done / len(shares))
+                    progress(done / len(shards))
                 if future.key in ends:
                     yield arrivals.result(future)
                 elif future.status in ("error", "cancelled"):

@@ -29,17 +29,17 @@ from dpsel.tables.stores import RemoteSource
 from dpsel.tables.table import Groups, PendingBatch, RowReader, SplitsInGroups, Table, read_batches
 
 TARGET_BYTES = 1 << 28
-"""A split has about so many bytes, uncompressed, unless there are very many."""
+"""A shard has about so many bytes, uncompressed, unless there are very many."""
 
-MOST_SPLITS = 1 << 14
-"""A table of more bytes than so many splits have is cut into larger ones: each costs a scheduler
+MOST_SHARDS = 1 << 14
+"""A table of more bytes than so many shards have is cut into larger ones: each costs a scheduler
 milliseconds, however large it is."""
 
 _FILES_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
-class FilePart:
+class ShardFile:
     """Some row groups of a Parquet file, or record batches of an Arrow file; None for all."""
 
     number: int
@@ -55,15 +55,15 @@ class FilePart:
 
 
 @dataclass(frozen=True)
-class Split:
+class ShardRows:
     """Neighboring rows of a table, in one file or in several small ones."""
 
-    parts: tuple[FilePart, ...]
+    files: tuple[ShardFile, ...]
 
     @property
     def size(self) -> int:
         """Return how many bytes it has, about."""
-        return sum(part.size for part in self.parts)
+        return sum(file.size for file in self.files)
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,9 @@ class TableFiles:
     input_format: InputFormat
     separator: str | None
 
-    def split_bytes(self, least: int) -> int:
-        """Return how many bytes a split should have, at least so many."""
-        return max(least, sum(source.size() for source in self.sources) // MOST_SPLITS)
+    def shard_bytes(self, least: int) -> int:
+        """Return how many bytes a shard should have, at least so many."""
+        return max(least, sum(source.size() for source in self.sources) // MOST_SHARDS)
 
     def found(self) -> list["FileFound"]:
         """Return what is found here under the name of every file."""
@@ -148,32 +148,32 @@ def table_files(
     return TableFiles(tuple(sources), common_format(sources, input_format), separator)
 
 
-def split_files(files: TableFiles, target_bytes: int = TARGET_BYTES) -> list[Split]:
-    """Return splits of about `target_bytes` that hold every row of every file once, in order.
+def split_files(files: TableFiles, target_bytes: int = TARGET_BYTES) -> list[ShardRows]:
+    """Return rows of about `target_bytes` that hold every row of every file once, in order.
 
-    A file without any row is in a split as well: its columns are still checked.
+    A file without any row is in one of them as well: its columns are still checked.
     """
     with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
         numbered = range(len(files.sources))
-        found = pool.map(lambda number: _file_parts(files, number, target_bytes), numbered)
-        return list(_gathered((part for parts in found for part in parts), target_bytes))
+        found = pool.map(lambda number: _shard_files(files, number, target_bytes), numbered)
+        return list(_gathered((file for some in found for file in some), target_bytes))
 
 
-def open_part(part: FilePart, input_format: InputFormat, separator: str | None) -> Table:
-    """Open just the rows of a part, in a process that may be on another machine."""
-    source: Source = Source(Path(part.path))
-    if part.store is not None:
-        source = RemoteSource(part.store, part.path, part.size)
+def open_shard_file(file: ShardFile, input_format: InputFormat, separator: str | None) -> Table:
+    """Open just the rows of a shard in one file, in a process that may be on another machine."""
+    source: Source = Source(Path(file.path))
+    if file.store is not None:
+        source = RemoteSource(file.store, file.path, file.size)
     if not source.is_file:
         raise InputError(
             f"{source.label}: a worker of the cluster does not find it; "
             "all of them need the same files at the same place"
         )
-    table = _opened(source, part.groups, input_format, separator)
-    if part.keys:
+    table = _opened(source, file.groups, input_format, separator)
+    if file.keys:
         from dpsel.tables.hive import KeyedTable
 
-        table = KeyedTable(table, part.keys)
+        table = KeyedTable(table, file.keys)
     table.sources = (source,)
     return table
 
@@ -190,37 +190,37 @@ def _opened(
     return table
 
 
-def _gathered(parts: Iterator[FilePart], target_bytes: int) -> Iterator[Split]:
-    """Yield splits of neighboring parts, together not above the target if there are several."""
-    some: list[FilePart] = []
+def _gathered(files: Iterator[ShardFile], target_bytes: int) -> Iterator[ShardRows]:
+    """Yield rows of neighboring files, together not above the target if there are several."""
+    some: list[ShardFile] = []
     size = 0
-    for part in parts:
-        if some and size + part.size > target_bytes:
-            yield Split(tuple(some))
+    for file in files:
+        if some and size + file.size > target_bytes:
+            yield ShardRows(tuple(some))
             some, size = [], 0
-        some.append(part)
-        size += part.size
+        some.append(file)
+        size += file.size
     if some:
-        yield Split(tuple(some))
+        yield ShardRows(tuple(some))
 
 
-def _file_parts(files: TableFiles, number: int, target_bytes: int) -> list[FilePart]:
-    """Return the parts of one file."""
+def _shard_files(files: TableFiles, number: int, target_bytes: int) -> list[ShardFile]:
+    """Return what shards have of one file."""
     source = files.sources[number]
     store = source.store if isinstance(source, RemoteSource) else None
     place = (
         source.address if isinstance(source, RemoteSource) else os.path.abspath(str(source.path))
     )
 
-    def part(groups: Groups | None, size: int) -> FilePart:
-        return FilePart(number, place, store, source.keys, groups, size)
+    def shard_file(groups: Groups | None, size: int) -> ShardFile:
+        return ShardFile(number, place, store, source.keys, groups, size)
 
     sizes = _group_sizes(source, files)
     if sizes is None:
-        return [part(None, source.size())]
+        return [shard_file(None, source.size())]
     if not sizes:
-        return [part((0, 0), 0)]
-    return [part(groups, sum(sizes[slice(*groups)])) for groups in _runs(sizes, target_bytes)]
+        return [shard_file((0, 0), 0)]
+    return [shard_file(groups, sum(sizes[slice(*groups)])) for groups in _runs(sizes, target_bytes)]
 
 
 def _group_sizes(source: Source, files: TableFiles) -> list[int] | None:
@@ -245,7 +245,7 @@ def _runs(sizes: Sequence[int], target_bytes: int) -> Iterator[Groups]:
 
 @dataclass(frozen=True)
 class ShardWork:
-    """What all shares have in common, and all that another process learns about a run."""
+    """What all shards have in common, and all that another process learns about a run."""
 
     columns: tuple[Column, ...]
     label: str
@@ -309,7 +309,7 @@ class Shard:
     """Some rows of some features: from `first_feature` to before `last_feature`."""
 
     number: int
-    split: Split
+    rows: ShardRows
     first_feature: int
     last_feature: int
     mask: RowMask | None = field(default=None, repr=False)
@@ -318,9 +318,9 @@ class Shard:
 
 @dataclass(frozen=True)
 class Partial:
-    """What some shares found. Private, and off `repr`: for nobody but the data's holder."""
+    """What some shards found. Private, and off `repr`: for nobody but the data's holder."""
 
-    shares: frozenset[int]
+    shards: frozenset[int]
     sums: Any = field(repr=False)
     cells: CellCounts = field(repr=False)
     label_seen: bool = field(repr=False)
@@ -331,73 +331,73 @@ class Partial:
 
     @property
     def made(self) -> Provenance | None:
-        """Return how the table was made, if all shares are in the total."""
+        """Return how the table was made, if all shards are in the total."""
         return None if self.provenance is None else self.provenance[1]
 
 
 Spread = Callable[[ShardWork, Sequence[Shard], Callable[[float], None]], Iterable[Partial]]
-"""What has shares done elsewhere: it returns totals that together hold each share once.
+"""What has shards done elsewhere: it returns totals that together hold each shard once.
 
-It calls `score_share` for every share, may call `merge_totals` on what comes back, and tells how
+It calls `score_shard` for every shard, may call `merge_totals` on what comes back, and tells how
 far things are.
 """
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Other processes that do shares, and how many bytes each share should have at least."""
+    """Other processes that do shards, and how many bytes each shard should have at least."""
 
     spread: Spread
     target_bytes: int = TARGET_BYTES
 
 
-def make_shares(
+def make_shards(
     work: ShardWork, files: TableFiles, target_bytes: int = TARGET_BYTES
 ) -> list[Shard]:
-    """Return all shares of a table: rows and features, each cell in one of them.
+    """Return all shards of a table: rows and features, each cell in one of them.
 
     Most scores are shared out by rows. One that needs all rows at once is shared out by features.
     With a limit for persons their column is read here, all of it and in order.
 
     Privacy:
-        Guarantee: none; masks of rows are private, as is the number of shares.
+        Guarantee: none; masks of rows are private, as is the number of shards.
         Tested by: tests/cluster/test_shards.py
     """
-    target_bytes = files.split_bytes(target_bytes)
-    splits = split_files(files, target_bytes)
+    target_bytes = files.shard_bytes(target_bytes)
+    row_shards = split_files(files, target_bytes)
     count = len(work.layout.features)
     ranges = [(0, count)]
     if find_score(work.score).all_rows:
-        size = sum(split.size for split in splits)
+        size = sum(shard_rows.size for shard_rows in row_shards)
         width = max(1, target_bytes * len(work.columns) // max(1, size))
         ranges = [(first, min(first + width, count)) for first in range(0, count, width)]
-        splits = [Split(tuple(part for split in splits for part in split.parts))]
-    masks = _masks(work, splits)
-    shares = [
-        (split, mask, own) for split, mask in zip(splits, masks, strict=True) for own in ranges
+        row_shards = [ShardRows(tuple(file for some in row_shards for file in some.files))]
+    masks = _masks(work, row_shards)
+    shards = [
+        (rows, mask, own) for rows, mask in zip(row_shards, masks, strict=True) for own in ranges
     ]
     return [
-        Shard(number, split, first, last, mask)
-        for number, (split, mask, (first, last)) in enumerate(shares)
+        Shard(number, rows, first, last, mask)
+        for number, (rows, mask, (first, last)) in enumerate(shards)
     ]
 
 
-def score_share(work: ShardWork, share: Shard, threads: int = 1) -> Partial:
-    """Read the rows of one share, and return their sums.
+def score_shard(work: ShardWork, shard: Shard, threads: int = 1) -> Partial:
+    """Read the rows of one shard, and return their sums.
 
     Privacy:
         Domain: any rows; a value fails no run.
         Guarantee: none; the sums are private input for a mechanism.
         Tested by: tests/cluster/test_shards.py
     """
-    score = work.make_score(share.first_feature, share.last_feature)
+    score = work.make_score(shard.first_feature, shard.last_feature)
     if isinstance(score, WorksAtTheEnd):
         score.work_with(Threads(threads))
-    kept = None if share.mask is None else KeptRows(share.mask)
+    kept = None if shard.mask is None else KeptRows(shard.mask)
     rows = RowReader(work.coding, kept)
-    layout = work.layout.some(share.first_feature, share.last_feature)
-    bounds = work.clipping(share.first_feature, share.last_feature)
-    cells = CellCounts(len(layout.features), share.first_feature)
+    layout = work.layout.some(shard.first_feature, shard.last_feature)
+    bounds = work.clipping(shard.first_feature, shard.last_feature)
+    cells = CellCounts(len(layout.features), shard.first_feature)
 
     def add(part: tuple[Any, CellCounts]) -> None:
         score.add(part[0])
@@ -407,7 +407,7 @@ def score_share(work: ShardWork, share: Shard, threads: int = 1) -> Partial:
     opened: dict[int, Source] = {}
     with unchanged(opened.values()):
         read_batches(
-            _pending_batches(work, share.split, layout, rows, learned, opened),
+            _pending_batches(work, shard.rows, layout, rows, learned, opened),
             lambda batch: (score.part(batch), CellCounts.of(batch, bounds)),
             add,
             threads=threads,
@@ -417,8 +417,8 @@ def score_share(work: ShardWork, share: Shard, threads: int = 1) -> Partial:
     if kept is not None:
         kept.check_all_given()
     return Partial(
-        frozenset([share.number]),
-        score.total(share.first_feature),
+        frozenset([shard.number]),
+        score.total(shard.first_feature),
         cells,
         rows.label_seen,
         learned[-1] if learned else None,
@@ -427,17 +427,17 @@ def score_share(work: ShardWork, share: Shard, threads: int = 1) -> Partial:
 
 
 def merge_totals(work: ShardWork, totals: Iterable[Partial]) -> Partial:
-    """Return the total of several totals, in any order, which must have no share in common."""
+    """Return the total of several totals, in any order, which must have no shard in common."""
     score = work.make_score(0, len(work.layout.features))
     cells = CellCounts(len(work.layout.features))
-    shares: set[int] = set()
+    shards: set[int] = set()
     label_seen = False
     provenance: tuple[int, Provenance] | None = None
     files: set[FileFound] = set()
     for total in totals:
-        if shares & total.shares:
+        if shards & total.shards:
             raise ValueError("a share was counted twice")
-        shares |= total.shares
+        shards |= total.shards
         files |= total.files
         score.add(total.sums)
         cells.add(total.cells)
@@ -447,7 +447,7 @@ def merge_totals(work: ShardWork, totals: Iterable[Partial]) -> Partial:
         ):
             provenance = total.provenance
     return Partial(
-        frozenset(shares), score.total(), cells, label_seen, provenance, frozenset(files)
+        frozenset(shards), score.total(), cells, label_seen, provenance, frozenset(files)
     )
 
 
@@ -457,10 +457,10 @@ def cluster_total(
     cluster: Cluster,
     progress: Callable[[float], None],
 ) -> Partial:
-    """Return the total of all shares of a table; one that is missing is never passed over."""
-    shares = make_shares(work, files, cluster.target_bytes)
-    total = merge_totals(work, cluster.spread(work, shares, progress))
-    if total.shares != {share.number for share in shares}:
+    """Return the total of all shards of a table; one that is missing is never passed over."""
+    shards = make_shards(work, files, cluster.target_bytes)
+    total = merge_totals(work, cluster.spread(work, shards, progress))
+    if total.shards != {shard.number for shard in shards}:
         raise ValueError("some shares are missing")
     check_same_files(files, total.files)
     return total
@@ -468,14 +468,14 @@ def cluster_total(
 
 def _pending_batches(
     work: ShardWork,
-    split: Split,
+    shard_rows: ShardRows,
     layout: Layout,
     rows: RowReader,
     learned: list[tuple[int, Provenance]],
     opened: dict[int, Source],
 ) -> Iterator[PendingBatch]:
-    """Yield the batches of a split, and learn what its files are and how they were made."""
-    for number, table in _tables(work, split):
+    """Yield the batches of a shard, and learn what its files are and how they were made."""
+    for number, table in _tables(work, shard_rows):
         # The first of several parts of a file: a change between them is one too.
         opened.setdefault(number, table.sources[0])
         here = same_layout(layout, work.columns, work.label, table.columns, table.label)
@@ -485,22 +485,22 @@ def _pending_batches(
             learned.append((number, table.provenance))
 
 
-def _tables(work: ShardWork, split: Split) -> Iterator[tuple[int, Table]]:
-    """Yield the parts of a split, opened, with the numbers of their files."""
-    for part in split.parts:
-        with closing(open_part(part, work.input_format, work.separator)) as table:
-            yield part.number, table
+def _tables(work: ShardWork, shard_rows: ShardRows) -> Iterator[tuple[int, Table]]:
+    """Yield the files of a shard, opened, with the numbers of their files."""
+    for file in shard_rows.files:
+        with closing(open_shard_file(file, work.input_format, work.separator)) as table:
+            yield file.number, table
 
 
-def _masks(work: ShardWork, splits: Sequence[Split]) -> list[RowMask | None]:
-    """Return for each split which rows count: the first ones of each person in the whole table."""
+def _masks(work: ShardWork, row_shards: Sequence[ShardRows]) -> list[RowMask | None]:
+    """Return for each shard which rows count: the first ones of each person in the whole table."""
     if work.layout.person is None:
-        return [None] * len(splits)
+        return [None] * len(row_shards)
     limit = RowReader(work.coding, PersonLimit(work.unit.rows))
     found: list[RowMask | None] = []
-    for split in splits:
+    for shard_rows in row_shards:
         masks = []
-        for _, table in _tables(work, split):
+        for _, table in _tables(work, shard_rows):
             here = same_layout(work.layout, work.columns, work.label, table.columns, table.label)
             assert here.person is not None
             masks += [limit.mask(persons) for persons in table.persons(here.person)]

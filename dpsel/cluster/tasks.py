@@ -35,11 +35,11 @@ def do_task(packed: bytes, *, version: str, state: Any, work: Callable[[Any, Any
     return guarded(version, done)
 
 
-def share_total(packed: bytes, *, version: str, state: Any) -> Any:
-    """Return the sums of one share of a table: see `dpsel.cluster.shards.score_share`."""
-    from dpsel.cluster.shards import score_share
+def shard_total(packed: bytes, *, version: str, state: Any) -> Any:
+    """Return the sums of one shard of a table: see `dpsel.cluster.shards.score_shard`."""
+    from dpsel.cluster.shards import score_shard
 
-    return guarded(version, lambda: score_share(state, pickle.loads(packed)))
+    return guarded(version, lambda: score_shard(state, pickle.loads(packed)))
 
 
 def added_totals(totals: list[Any], *, version: str, state: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpsel.cluster.shards import Cluster, merge_totals, score_share
+from dpsel.cluster.shards import Cluster, merge_totals, score_shard
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.randomness import make_randomness
 from dpsel.evaluation.data import DataSet
@@ -69,7 +69,7 @@ def test_a_share_of_a_cluster_has_as_many_as_its_worker_gives_it(
     threads: int, table: str, pools: list[int]
 ) -> None:
     def spread(work: Any, shares: Any, progress: Any) -> list[Any]:
-        return [merge_totals(work, [score_share(work, share, threads) for share in shares])]
+        return [merge_totals(work, [score_shard(work, share, threads) for share in shares])]
 
     plan = request_for(score="kendall", threads=5, seed=1)
     selected(table, plan, Silent(), Cluster(spread))

@@ -29,7 +29,7 @@ from dpsel.cluster.shards import (
     Shard,
     ShardWork,
     merge_totals,
-    score_share,
+    score_shard,
     split_files,
     table_files,
 )
@@ -99,7 +99,7 @@ class Tree:
     ) -> Iterable[Partial]:
         self.shares = len(shares)
         state = self._sent(work)
-        found = [self._sent(score_share(state, self._sent(share), 2)) for share in shares]
+        found = [self._sent(score_shard(state, self._sent(share), 2)) for share in shares]
         order = [found[place] for place in self._rng.permutation(len(found)).tolist()]
         while len(order) > 1:
             some = [order.pop() for _ in range(int(self._rng.integers(2, 4))) if order]
@@ -221,13 +221,13 @@ def test_splits_hold_every_group_once_and_are_about_as_large_as_asked(
     parts = {}
     for target in (1, 1500, 1 << 28):
         found = split_files(files, target)
-        parts[target] = [part for split in found for part in split.parts]
+        parts[target] = [part for split in found for part in split.files]
         for number in range(5):
             groups = [part.groups for part in parts[target] if part.number == number]
             edges = [edge for own in groups if own is not None for edge in own]
             assert edges[0] == 0
             assert edges[1:-1:2] == edges[2::2]
-        assert all(split.size <= target or len(split.parts) == 1 for split in found)
+        assert all(split.size <= target or len(split.files) == 1 for split in found)
     assert [len(parts[target]) for target in (1, 1 << 28)] == [
         5 + 3 + 4 if ending == "parquet" else 4 + 3 + 3,
         5,
@@ -241,7 +241,7 @@ def test_small_files_are_read_together(tmp_path: Path) -> None:
     size = sum(source.path.stat().st_size for source in files.sources if source.path)
     found = split_files(files, size // 4)
     assert 4 <= len(found) <= 6
-    assert [part.number for split in found for part in split.parts] == list(range(ROWS))
+    assert [part.number for split in found for part in split.files] == list(range(ROWS))
 
 
 @pytest.mark.parametrize("score", list(SCORES))
@@ -252,7 +252,7 @@ def test_a_table_of_very_many_bytes_is_cut_into_larger_shares(
     options = {"score": score, "exclude": ["label", "who"]}
     counts = []
     for most in (1 << 14, 3):
-        monkeypatch.setattr(splits, "MOST_SPLITS", most)
+        monkeypatch.setattr(splits, "MOST_SHARDS", most)
         tree = Tree(np.random.default_rng(0))
         found = exact_scores(place, options, Cluster(tree, 1), monkeypatch)
         assert found == exact_scores(place, options, None, monkeypatch)
@@ -300,12 +300,12 @@ def test_totals_do_not_print_what_they_hold(tmp_path: Path) -> None:
     kept: list[Any] = []
 
     def spread(work: ShardWork, shares: Sequence[Shard], progress: Any) -> list[Partial]:
-        kept.extend([*shares, *(score_share(work, share) for share in shares)])
+        kept.extend([*shares, *(score_shard(work, share) for share in shares)])
         return kept[len(shares) :]
 
     outcome(place, {"person": "who", "exclude": ["label"]}, Cluster(spread))
     share, total = kept
-    assert repr(total) == "Partial(shares=frozenset({0}))"
+    assert repr(total) == "Partial(shards=frozenset({0}))"
     assert str(share.mask) == "RowMask()"
     assert "mask" not in repr(share)
 
@@ -344,7 +344,7 @@ def test_too_many_rows_are_refused_when_totals_are_merged(score: str, tmp_path: 
     place = write_files(FRAME, tmp_path / "t", "csv", [30])
 
     def spread(work: ShardWork, shares: Sequence[Shard], progress: Any) -> list[Partial]:
-        found = [score_share(work, share) for share in shares]
+        found = [score_shard(work, share) for share in shares]
         return [replace(t, sums=replace(t.sums, rows=MOST_ROWS // 2 + 1)) for t in found]
 
     found, _ = outcome(place, {"score": score, "exclude": ["who", "label"]}, Cluster(spread, 1))
@@ -356,10 +356,10 @@ def test_a_lost_share_or_one_that_comes_twice_is_never_passed_over(tmp_path: Pat
     options = {"exclude": ["who", "label"]}
 
     def losing(work: ShardWork, shares: Sequence[Shard], progress: Any) -> list[Partial]:
-        return [score_share(work, share) for share in shares[1:]]
+        return [score_shard(work, share) for share in shares[1:]]
 
     def doubling(work: ShardWork, shares: Sequence[Shard], progress: Any) -> list[Partial]:
-        return [score_share(work, share) for share in (shares[0], *shares)]
+        return [score_shard(work, share) for share in (shares[0], *shares)]
 
     with pytest.raises(ValueError, match="some shares are missing"):
         outcome(place, options, Cluster(losing, 500))
@@ -416,7 +416,7 @@ def test_a_file_that_a_worker_does_not_find_is_named(tmp_path: Path) -> None:
     def spread(work: ShardWork, shares: Sequence[Shard], progress: Any) -> list[Partial]:
         (tmp_path / "t" / "01.parquet").unlink()
         with pytest.raises(InputError) as raised:
-            score_share(work, shares[-1])
+            score_shard(work, shares[-1])
         said.append(str(raised.value))
         return []
 
@@ -443,7 +443,7 @@ def test_a_file_that_changes_while_it_is_read_in_shares_is_refused(
         right(itertools.chain([first], pieces), *arguments, **options)
 
     def spread(work: ShardWork, shares: Sequence[Shard], progress: Any) -> Iterable[Partial]:
-        totals.extend(score_share(work, share) for share in shares)
+        totals.extend(score_shard(work, share) for share in shares)
         change()
         return totals
 
@@ -460,9 +460,9 @@ def test_a_file_that_changed_since_it_was_split_is_refused(tmp_path: Path) -> No
     def spread(work: ShardWork, shares: Sequence[Shard], progress: Any) -> list[Partial]:
         FRAME[:7].write_parquet(tmp_path / "t" / "00.parquet")
         with pytest.raises(InputError) as raised:
-            score_share(work, shares[-1])
+            score_shard(work, shares[-1])
         assert str(raised.value) == "00.parquet: has changed since it was first looked at"
-        return [score_share(work, share) for share in shares]
+        return [score_shard(work, share) for share in shares]
 
     found, _ = outcome(place, {"exclude": ["who", "label"]}, Cluster(spread, 1))
     assert str(found).startswith("00.parquet: was changed while it was read")
