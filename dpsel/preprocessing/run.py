@@ -1,6 +1,6 @@
 """From raw tables to bounded ones: find the scaling, then write every row with it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,12 +16,10 @@ from dpsel.preprocessing.options import Center, Scale
 from dpsel.preprocessing.request import PreprocessRequest
 from dpsel.preprocessing.scaling import Scaling, data_scaling, public_scaling
 from dpsel.preprocessing.statistics import (
-    Anchors,
     ColumnStatistics,
-    Distances,
     Moments,
     exact_statistics,
-    sketched_statistics,
+    joined_statistics,
 )
 from dpsel.preprocessing.writers import Outputs, TableWriter, open_writer
 from dpsel.reporter import Reporter
@@ -34,17 +32,15 @@ from dpsel.tables.labels import TargetCoding, label_interval
 from dpsel.tables.opening import file_bytes, open_table, provenance_of_all, unchanged_table
 from dpsel.tables.provenance import Provenance, names_digest, sidecar_text
 from dpsel.tables.sources import public_place
-from dpsel.tables.spill import memory_asked, memory_for_tables
+from dpsel.tables.spill import Spill, memory_asked, memory_for_tables
 from dpsel.tables.table import RowReader, Table, read_batches
 from dpsel.tables.transposed import RawTable, labels_of
 
-# Tables up to this many cells are kept in memory, with exact medians: 256 MB. $DPSEL_MEMORY says
-# otherwise; medians take that many copies.
+# Tables up to this many cells are kept as they are read: 256 MB. $DPSEL_MEMORY says otherwise;
+# medians take that many copies.
 CELLS_IN_MEMORY = 1 << 25
 _COPIES = 3
 _EXACT = "exact"
-_CLOSE = "within 4 % of the spread"
-_NOT_CLOSE = "less close than 4 % of the spread in some columns"
 
 
 @dataclass(frozen=True)
@@ -55,8 +51,8 @@ class Prepared:
     coding: TargetCoding
     scaling: Scaling
     provenance: Provenance
-    kept: list[FloatArray] | None
-    """All rows, if they fit in memory, so that they need not be read again."""
+    kept: Iterable[FloatArray] | None
+    """All rows, if they were kept, so that they need not be read again; to be gone through once."""
     names: tuple[str, ...]
     """The columns to write: features, target, and the persons if they are passed on."""
     person: int | None
@@ -282,77 +278,79 @@ def write_prepared(
     return changes
 
 
+class _RowsRead:
+    """All rows of a table: few as they were read, more in a spill if they are needed again."""
+
+    def __init__(self, columns: int, *, needed: bool) -> None:
+        """Begin without a row; `needed` says whether rows are needed that do not fit in memory."""
+        self._columns = columns
+        self._needed = needed
+        self._most = _cells_in_memory()
+        self._cells = 0
+        self._few: list[FloatArray] = []
+        self._spill: Spill | None = None
+
+    def add(self, rows: FloatArray) -> None:
+        """Add the next rows."""
+        self._cells += rows.size
+        if self._cells <= self._most:
+            self._few.append(rows)
+            return
+        if self._needed:
+            self._spill = self._spill or Spill(self._columns, copies=_COPIES)
+            for some in (*self._few, rows):
+                self._spill.add(0, some)
+        self._few.clear()
+
+    def statistics(self) -> ColumnStatistics:
+        """Return the statistics of all columns, of as many at a time as fit in memory."""
+        spill = self._spill
+        if spill is None:
+            return exact_statistics(np.concatenate([np.empty((0, self._columns)), *self._few]))
+        groups = (spill.columns(first, last) for first, last in spill.column_groups())
+        return joined_statistics([exact_statistics(columns) for columns in groups])
+
+    def kept(self) -> Iterable[FloatArray] | None:
+        """Return all rows again, if they were kept."""
+        if self._spill is not None:
+            return (rows for _, rows in self._spill.row_chunks())
+        return self._few if self._cells <= self._most else None
+
+
 def _statistics(
     open_again: Opener,
     layout: Layout,
     coding: TargetCoding,
     request: PreprocessRequest,
     reporter: Reporter,
-) -> tuple[ColumnStatistics, list[FloatArray] | None, str | None]:
-    """Return the statistics of features and target, all rows if they fit in memory, and a word.
+) -> tuple[ColumnStatistics, Iterable[FloatArray] | None, str | None]:
+    """Return the statistics of features and target, all rows if they are kept, and a word.
 
     The word says how closely medians were found, if any were.
     """
-    moments = Moments(len(layout.features) + 1)
-    most = _cells_in_memory()
-    kept: list[FloatArray] | None = []
-    cells = 0
+    columns, medians = len(layout.features) + 1, request.needs_medians
+    moments, read = Moments(columns), _RowsRead(columns, needed=medians)
 
-    def add(found: tuple[FloatArray, Moments]) -> None:
-        nonlocal kept, cells
+    def look(batch: Batch) -> tuple[FloatArray, Moments | None]:
+        rows = _rows(batch)
+        return rows, None if medians else Moments.of(rows)
+
+    def add(found: tuple[FloatArray, Moments | None]) -> None:
         rows, part = found
-        moments.add(0, part)
-        cells += rows.size
-        if cells > most:
-            kept = None
-        if kept is not None:
-            kept.append(rows)
-
-    def look(block: Batch) -> tuple[FloatArray, Moments]:
-        rows = _rows(block)
-        return rows, Moments.of(rows)
+        read.add(rows)
+        if part is not None:
+            moments.add(0, part)
 
     _reduce(open_again, layout, coding, look, add, request.threads, reporter)
-    around = moments.statistics()
-    if not request.needs_medians:
-        return around, kept, None
-    if kept is not None:
-        rows = np.concatenate([np.empty((0, len(around.mean))), *kept])
-        return exact_statistics(rows), kept, _EXACT
-    found, close = _sketched(open_again, layout, coding, around, request, reporter)
-    return found, None, _CLOSE if close else _NOT_CLOSE
+    if medians:
+        return read.statistics(), read.kept(), _EXACT
+    return moments.statistics(), read.kept(), None
 
 
 def _cells_in_memory() -> int:
     """Return how many cells are kept: by what the user says, or as many wherever there is room."""
     most = memory_for_tables() // (_COPIES * np.dtype(np.float64).itemsize)
     return min(most, CELLS_IN_MEMORY) if memory_asked() is None else most
-
-
-def _sketched(
-    open_again: Opener,
-    layout: Layout,
-    coding: TargetCoding,
-    around: ColumnStatistics,
-    request: PreprocessRequest,
-    reporter: Reporter,
-) -> tuple[ColumnStatistics, bool]:
-    """Return medians of a table that does not fit in memory, by counting."""
-
-    def count(anchors: Anchors) -> Distances:
-        distances = Distances(len(anchors.center))
-        _reduce(
-            open_again,
-            layout,
-            coding,
-            lambda block: Distances.of(_rows(block), anchors),
-            lambda part: distances.add(0, part),
-            request.threads,
-            reporter,
-        )
-        return distances
-
-    return sketched_statistics(around, count)
 
 
 def _scaling(

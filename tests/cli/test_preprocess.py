@@ -16,6 +16,7 @@ import dpsel as library
 from dpsel.core.arrays import FloatArray
 from dpsel.core.bounds import ONE
 from dpsel.preprocessing import run as preprocessing
+from dpsel.tables.spill import Spill
 from tests.cli.conftest import ROOT, Dpsel
 from tests.sample_tables import WRITERS, numbers, scored
 
@@ -232,11 +233,8 @@ def test_a_table_larger_than_memory_is_scaled_alike(
                 made = dpsel("preprocess", tmp_path / name, output, *asked)
                 assert made.code == 0
                 outputs.append(matrix(output))
-            if scale == "max-abs":
-                assert np.array_equal(outputs[0], outputs[1])
-            else:
-                assert "medians: within 4 % of the spread" in made.err
-                assert np.abs(outputs[0] - outputs[1]).max() < 0.2
+            assert np.array_equal(outputs[0], outputs[1])
+            assert ("medians: exact\n" in made.err) == (scale == "robust")
 
 
 def test_the_memory_that_the_user_gives_decides_what_is_kept(
@@ -245,15 +243,25 @@ def test_the_memory_that_the_user_gives_decides_what_is_kept(
     numbers(2000, 6).write_parquet(tmp_path / "t.parquet")
     ask = ("--target", "y", "--scale", "robust", "--force")
     # Its cells take 112 kB, and medians three times as much.
-    for memory, words in (("320kB", "within 4 % of the spread"), ("340kB", "exact")):
+    spilled = []
+
+    def spill(*asked: Any, **options: Any) -> Spill:
+        spilled.append(asked)
+        return Spill(*asked, **options)
+
+    monkeypatch.setattr(preprocessing, "Spill", spill)
+    for memory, times in (("320kB", 1), ("340kB", 0)):
+        spilled.clear()
         monkeypatch.setenv("DPSEL_MEMORY", memory)
         made = dpsel("preprocess", tmp_path / "t.parquet", tmp_path / "o.parquet", *ask)
         assert made.code == 0
-        assert f"medians: {words}\n" in made.err
+        assert "medians: exact\n" in made.err
+        assert len(spilled) == times
     # More than is kept without a word, if the user says so.
     monkeypatch.setattr(preprocessing, "CELLS_IN_MEMORY", 1000)
     made = dpsel("preprocess", tmp_path / "t.parquet", tmp_path / "o.parquet", *ask)
     assert "medians: exact\n" in made.err
+    assert not spilled
     monkeypatch.setenv("DPSEL_MEMORY", "a lot")
     made = dpsel("preprocess", tmp_path / "t.parquet", tmp_path / "none.parquet", *ask)
     assert made.code == 2

@@ -12,16 +12,12 @@ from hypothesis import strategies as st
 from dpsel.core.arrays import FloatArray
 from dpsel.core.batch import Batch, Columns, Unreadable
 from dpsel.core.bounds import Bounds, Interval
-from dpsel.preprocessing import statistics as sketches
 from dpsel.preprocessing.statistics import (
     NORMAL_MAD,
-    Anchors,
-    ColumnStatistics,
-    Distances,
     Moments,
     exact_statistics,
     exact_sums,
-    sketched_statistics,
+    joined_statistics,
 )
 from dpsel.tables.cell_counts import CellCounts
 
@@ -87,34 +83,25 @@ PROFILES: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
 }
 
 
-def sketched(X: FloatArray, cuts: list[int]) -> ColumnStatistics:
-    def count(anchors: Anchors) -> Distances:
-        total = Distances(X.shape[1])
-        for part in np.split(X, cuts):
-            total.add(0, Distances.of(part, anchors))
-        return total
-
-    found, close = sketched_statistics(Moments.of(X).statistics(), count)
-    assert close
-    return found
-
-
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("rows", [20_001, 20_000, 2])
-def test_sketched_medians_are_as_near_as_they_say(profile: str, rows: int) -> None:
+def test_medians_of_columns_looked_at_in_parts_are_exact(profile: str, rows: int) -> None:
     rng = np.random.default_rng(1)
     x = PROFILES[profile](rng, rows)
     if rows > 2:
         x[::97] = np.nan
-    exact = exact_statistics(x[:, None])
-    found = sketched(x[:, None], [1] if rows == 2 else [17, 5000])
-    assert exact.median is not None
-    assert exact.robust_deviation is not None
+    X = np.column_stack([x, rng.standard_normal(len(x))])
+    found = joined_statistics([exact_statistics(X[:, :1]), exact_statistics(X[:, 1:])])
+    known = x[np.isfinite(x)]
     assert found.median is not None
     assert found.robust_deviation is not None
-    spread = exact.robust_deviation[0] / NORMAL_MAD
-    assert abs(found.median[0] - exact.median[0]) <= 0.04 * spread
-    assert abs(found.robust_deviation[0] - exact.robust_deviation[0]) <= 0.08 * NORMAL_MAD * spread
+    assert found.median[0] == np.median(known)
+    distance = np.median(np.abs(known - np.median(known)))
+    if distance > 0:
+        assert found.robust_deviation[0] == NORMAL_MAD * distance
+    whole = exact_statistics(X)
+    assert np.array_equal(found.median, whole.median)  # type: ignore[arg-type]
+    assert np.array_equal(found.robust_deviation, whole.robust_deviation)  # type: ignore[arg-type]
 
 
 @settings(max_examples=40)
@@ -122,22 +109,13 @@ def test_sketched_medians_are_as_near_as_they_say(profile: str, rows: int) -> No
     st.lists(st.integers(-10_000, 10_000).map(lambda n: n / 8), min_size=1, max_size=40),
     st.randoms(use_true_random=False),
 )
-def test_sketches_do_not_depend_on_the_order_of_rows(values: list[float], random: object) -> None:
+def test_medians_do_not_depend_on_the_order_of_rows(values: list[float], random: object) -> None:
     shuffled = list(values)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    one = sketched(np.array(values)[:, None], [])
-    other = sketched(np.array(shuffled)[:, None], [len(values) // 3])
+    one = exact_statistics(np.array(values)[:, None])
+    other = exact_statistics(np.array(shuffled)[:, None])
     assert np.array_equal(one.median, other.median)  # type: ignore[arg-type]
     assert np.array_equal(one.robust_deviation, other.robust_deviation)  # type: ignore[arg-type]
-
-
-def test_every_bin_holds_its_own_middle() -> None:
-    middles, _ = sketches._middles()
-    bins = sketches._bins(middles)
-    expected = np.arange(len(middles))
-    # Both bins next to the mean have the middle 0, which counts to the upper one.
-    expected[np.flatnonzero(middles == 0.0)] = len(middles) // 2
-    assert np.array_equal(bins, expected)
 
 
 def test_huge_numbers_have_finite_statistics() -> None:
