@@ -1,4 +1,4 @@
-"""Make the sample tables: the synthetic design of the paper, with a known answer.
+"""Make the sample tables, each with a known answer: the paper's design, and visits to a hospital.
 
     python sample_data/make_sample_data.py
 
@@ -16,9 +16,55 @@ import polars as pl
 HERE = Path(__file__).parent
 ROWS, FEATURES, SIGNALS, SEED = 1000, 40, 8, 20240
 X_BOUND, Y_BOUND = 1.0, 5.0
+VISITS = 3000
 
 
 def main() -> None:
+    """Write all sample tables."""
+    write_synthetic()
+    write_visits()
+
+
+def write_visits() -> None:
+    """Write a raw table as a hospital may have it: numbers, dates, words, codes and gaps.
+
+    Who comes back depends on the ward, on earlier visits and on glucose, and on nothing else.
+    """
+    rng = np.random.default_rng(SEED + 1)
+    wards = np.array(["cardiology", "surgery", "oncology", "geriatrics", "maternity", "trauma"])
+    ward = rng.choice(wards, VISITS, p=[0.2, 0.2, 0.1, 0.3, 0.1, 0.1])
+    earlier = rng.poisson(1.5, VISITS)
+    glucose = rng.normal(105, 22, VISITS).astype(int)
+    odds = -3.2 + 2.2 * (ward == "geriatrics") + 0.8 * earlier + 0.045 * (glucose - 105)
+    back = rng.random(VISITS) < 1 / (1 + np.exp(-odds))
+    start = np.datetime64("2023-01-01")
+    table = pl.DataFrame(
+        {
+            "admitted": start + rng.integers(0, 700, VISITS).astype("timedelta64[D]"),
+            "ward": ward,
+            "age": rng.integers(18, 97, VISITS),
+            "sex": rng.choice(["f", "m"], VISITS),
+            "insurance": rng.choice(["public", "private", "none"], VISITS, p=[0.7, 0.25, 0.05]),
+            "systolic": rng.normal(128, 17, VISITS).astype(int),
+            "glucose": glucose,
+            "creatinine": rng.lognormal(0.0, 0.35, VISITS).round(2),
+            "hemoglobin": rng.normal(13.4, 1.6, VISITS).round(1),
+            "bmi": rng.normal(26.5, 4.8, VISITS).round(1),
+            "nights": 1 + rng.poisson(3.0, VISITS),
+            "earlier_visits": earlier,
+            "diagnosis": rng.choice([f"I{i}" for i in range(10, 60)], VISITS),
+            "discharged_to": rng.choice(["home", "care", "clinic"], VISITS, p=[0.8, 0.15, 0.05]),
+            "came_back": np.where(back, "yes", "no"),
+        }
+    )
+    for name in ("glucose", "bmi", "hemoglobin", "insurance"):
+        gaps = pl.Series(rng.random(VISITS) < 0.06)
+        table = table.with_columns(pl.when(gaps).then(None).otherwise(pl.col(name)).alias(name))
+    table.write_csv(HERE / "visits.csv")
+    print("planted: ward glucose earlier_visits; share that came back:", back.mean())
+
+
+def write_synthetic() -> None:
     """Write the raw and the bounded table, each as CSV and as Parquet."""
     rng = np.random.default_rng(SEED)
     X = rng.standard_normal((ROWS, FEATURES))

@@ -20,7 +20,14 @@ from dpsel.options import filled
 from dpsel.reporter import Reporter
 from dpsel.selection.api import select_job
 from dpsel.selection.on_cluster import ClusterJob
-from dpsel.selection.options import Bounding, Columns, Drawing, Privacy, Scoring
+from dpsel.selection.options import (
+    Bounding,
+    Columns,
+    Drawing,
+    Privacy,
+    Scoring,
+    TargetFacts,
+)
 from dpsel.selection.request import Request, make_request, select_run
 from dpsel.selection.run import SelectJob, carry_out
 from dpsel.tables.formats import Reading
@@ -30,6 +37,12 @@ DEFAULTS: dict[str, Any] = {
     "target": "y",
     "k": 1,
     "epsilon": 1.0,
+    "up_to": None,
+    "rows": None,
+    "classes": None,
+    "share": None,
+    "target_center": None,
+    "method": "stump",
     "features": (),
     "exclude": (),
     "positive": None,
@@ -75,8 +88,12 @@ class Silent(Reporter):
 def request_for(**options: Any) -> Request:
     """Return the request that these options of `select` make."""
     given = {**DEFAULTS, **options}
+    bounded = given["bounds"] is not None or given["lower"] is not None
+    if given["score"] in ("dot", "covariance") and not bounded:
+        given |= {"lower": -1.0, "upper": 1.0}
     return make_request(
         filled(Columns, given),
+        filled(TargetFacts, given),
         filled(Bounding, given),
         filled(Privacy, given),
         filled(Scoring, given),

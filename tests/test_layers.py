@@ -47,7 +47,7 @@ CHECKS_NAMES = {"selection.request", "audit.request", "evaluation.methods", "eva
 RELEASING = {"release", "release_votes", "release_rounds", "release_stump", "without_privacy"}
 PRIVATE = {"Batch", "Partial", "Scores", "Matrix", "Spill"}
 SEES_ROWS = ("core.", "tables.", "cluster.", "preprocessing.", "evaluation.", "audit.", "paper.")
-BOTH_SIDES = {"selection.run", "selection.baseline", "selection.lasso"}
+BOTH_SIDES = {"selection.run", "selection.stump", "selection.baseline", "selection.lasso"}
 # What sees rows for its holder spends nothing, and the core and the budget know neither machine
 # nor tables.
 NEVER = {"budget": ("preprocessing", "evaluation", "paper"), "tables": ("budget",)}
@@ -117,7 +117,7 @@ def _allowed(module: str, folder: str, imported: str, name: str) -> bool:
     if name in MECHANISMS and inner.startswith("core.mechanisms"):
         return module.startswith(("core.mechanisms", "core.rounds"))
     if name in RELEASING and inner == "core.release":
-        return module in {"selection.run", "selection.baseline"}
+        return module in {"selection.run", "selection.stump", "selection.baseline"}
     if name in RELEASES and module not in MAY_RELEASE:
         return name == "find_mechanism" and module in CHECKS_NAMES
     if name in PRIVATE and inner.startswith(("core", "tables", "cluster")):

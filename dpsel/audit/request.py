@@ -17,7 +17,6 @@ from dpsel.core.mechanisms.registry import MECHANISMS, find_mechanism
 from dpsel.core.release import draws_by_law, top_k
 from dpsel.core.scores.registry import find_score
 from dpsel.errors import UsageError
-from dpsel.selection.options import Drawing
 from dpsel.system.workers import plan_threads
 
 
@@ -77,8 +76,8 @@ def mechanism_target(
 CONFIDENCE = 0.999999
 """A right mechanism fails one audit in a million."""
 _FEWEST_SAMPLES = 10
-DEFAULT_MECHANISM = Drawing().mechanism
-"""That of `dpsel select`."""
+DEFAULT_MECHANISM = "canonical-lipschitz"
+"""The paper's."""
 
 Value = TypeVar("Value")
 

@@ -3,7 +3,7 @@
 from dpsel.budget.options import Payment
 from dpsel.cli.forms import form
 from dpsel.cli.options import TableArgument, Terminal, Writing
-from dpsel.selection.options import BaselinePrivacy, Blocks, Bounding, Columns, Drawing
+from dpsel.selection.options import BaselinePrivacy, Blocks, Bounding, Columns, VoteDrawing
 from dpsel.tables.formats import Reading
 
 
@@ -14,7 +14,7 @@ def baseline(
     columns: Columns,
     privacy: BaselinePrivacy,
     bounding: Bounding,
-    drawing: Drawing,
+    drawing: VoteDrawing,
     payment: Payment,
     reading: Reading,
     writing: Writing,

@@ -4,7 +4,7 @@ from dpsel.budget.options import Payment
 from dpsel.cli.forms import form
 from dpsel.cli.options import TableArgument, Terminal, Writing
 from dpsel.cluster.place import Place
-from dpsel.selection.options import Bounding, Columns, Drawing, Privacy, Scoring
+from dpsel.selection.options import Bounding, Columns, Drawing, Privacy, Scoring, TargetFacts
 from dpsel.tables.formats import Reading
 
 
@@ -12,6 +12,7 @@ from dpsel.tables.formats import Reading
 def select(
     table: TableArgument,
     columns: Columns,
+    facts: TargetFacts,
     bounding: Bounding,
     privacy: Privacy,
     scoring: Scoring,
@@ -36,7 +37,7 @@ def select(
     from dpsel.selection.api import select_job
     from dpsel.selection.request import make_request, select_run
 
-    request = make_request(columns, bounding, privacy, scoring, drawing, reading)
+    request = make_request(columns, facts, bounding, privacy, scoring, drawing, reading)
     scheduler = place.scheduler()
     release_table(
         table,

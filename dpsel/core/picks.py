@@ -47,7 +47,7 @@ def noisy_rows(
     """
     if neighbors is Neighbors.REPLACE_ONE and unit == Unit():
         raise UsageError("the number of rows is public under replace-one")
-    rate = Fraction(epsilon) / (unit.rows * (2 if neighbors is Neighbors.REPLACE_ONE else 1))
+    rate = Fraction(repr(epsilon)) / (unit.rows * (2 if neighbors is Neighbors.REPLACE_ONE else 1))
     return max(0, count + discrete_laplace(rng, rate))
 
 

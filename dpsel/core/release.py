@@ -58,9 +58,9 @@ class Selection:
             "score": self.score,
             "mechanism": {"name": self.mechanism, **self.parameters},
             "guarantee": None if self.guarantee is None else _guarantee_dict(self.guarantee),
+            **_budget_dict(self.budget),
             "no_guarantee_because": self.no_guarantee_because,
             "version": self.version,
-            **_budget_dict(self.budget),
         }
 
     @classmethod

@@ -6,6 +6,7 @@ they add up to about 0, "always no" scores nothing and a feature has to tell the
 
 import math
 from dataclasses import dataclass, field
+from decimal import ROUND_DOWN, Context, Decimal
 from fractions import Fraction
 from itertools import combinations
 
@@ -36,22 +37,30 @@ MOST_CLASSES = 256
 """So many classes a target may have."""
 
 _MOST_SPLITS = 1 << 10
+# Digits of a part that people read; the rest goes to the selection.
+_ROUGH = Context(prec=4, rounding=ROUND_DOWN)
 _MOST_TIMES = 20
 
 
 @dataclass(frozen=True)
 class Part:
-    """What one step takes of epsilon."""
+    """What one step takes of epsilon: a decimal, as it is printed."""
 
     name: str
     epsilon: float
 
+    @property
+    def exact(self) -> Decimal:
+        """The decimal itself, which the float is nearest to."""
+        return Decimal(repr(self.epsilon))
+
 
 @dataclass(frozen=True)
 class BudgetParts:
-    """The parts of an epsilon. They add up to it exactly, as numbers and as floats.
+    """The parts of an epsilon. As the decimals that a record prints they add up to it exactly.
 
-    All are whole multiples of the last digit of epsilon: no sum or difference is rounded.
+    A step that draws in whole numbers takes that decimal; a mechanism takes the float, and keeps
+    back more than the two can differ by: see `effective_epsilon`.
     """
 
     parts: tuple[Part, ...]
@@ -59,40 +68,48 @@ class BudgetParts:
     @property
     def epsilon(self) -> float:
         """What the parts add up to."""
-        return math.fsum(part.epsilon for part in self.parts)
+        return float(sum(part.exact for part in self.parts))
 
     @staticmethod
     def of(epsilon: float, rest: str) -> "BudgetParts":
         """Return all of an epsilon as one part, from which others can be taken."""
         check_epsilon(epsilon)
-        return BudgetParts((Part(rest, epsilon),))
+        return BudgetParts((Part(rest, float(epsilon)),))
 
     def take(self, share: Fraction, name: str) -> "BudgetParts":
-        """Take a share of the whole epsilon, rounded down, out of the last part."""
+        """Take a share of the whole epsilon, rounded down to some digits, out of the last part."""
         *before, last = self.parts
-        unit = Fraction(math.ulp(self.epsilon))
-        taken = float(Fraction(self.epsilon) * share // unit * unit)
-        if not 0 < taken < last.epsilon:
+        wanted = _ROUGH.plus(Decimal(repr(self.epsilon)) * share.numerator / share.denominator)
+        left = float(last.exact - wanted)
+        # An epsilon of many digits may leave one that no float prints: then a little more is left.
+        while left < last.epsilon and not _printed(last.exact - Decimal(repr(left))):
+            left = math.nextafter(left, math.inf)
+        taken = last.exact - Decimal(repr(left))
+        if not 0 < taken < last.exact:
             raise UsageError(
                 f"epsilon must be large enough for all its parts, got {self.epsilon:g}"
             )
-        left = Part(last.name, last.epsilon - taken)
-        return BudgetParts((*before, Part(name, taken), left))
+        return BudgetParts((*before, Part(name, float(taken)), Part(last.name, left)))
 
     def part(self, name: str) -> float:
         """Return what a step gets."""
         return next(part.epsilon for part in self.parts if part.name == name)
 
     def rounds(self, count: int) -> tuple[float, ...]:
-        """Return what each of so many rounds gets of the last part; what is left goes last."""
-        last = self.parts[-1].epsilon
-        unit = Fraction(math.ulp(self.epsilon))
-        each = float(Fraction(last) / count // unit * unit)
+        """Return what each of so many rounds gets of the last part; together not more than it."""
+        last = Fraction(self.parts[-1].epsilon)
+        unit = Fraction(math.ulp(self.parts[-1].epsilon))
+        each = float(last / count // unit * unit)
         if each <= 0:
             raise UsageError(
                 f"epsilon must be large enough for all its parts, got {self.epsilon:g}"
             )
-        return (*[each] * (count - 1), last - each * (count - 1))
+        return (*[each] * (count - 1), float(last - Fraction(each) * (count - 1)))
+
+
+def _printed(amount: Decimal) -> bool:
+    """Return whether a float prints just as this decimal."""
+    return Decimal(repr(float(amount))) == amount
 
 
 def median_share(k: int, d: int) -> Fraction:
@@ -126,7 +143,7 @@ def balanced_by_counts(
         Assumes: an rng the adversary cannot predict.
         Tested by: tests/privacy/test_target.py
     """
-    rate = Fraction(epsilon) / changes(neighbors, unit)
+    rate = Fraction(repr(epsilon)) / changes(neighbors, unit)
     counts = np.bincount(classes, minlength=3)[1:3].tolist()
     noisy = [max(0, count + discrete_laplace(rng, rate)) for count in counts]
     return _balanced(*(count + 1 / rate for count in noisy))
@@ -200,7 +217,7 @@ def private_center(
         Assumes: an rng the adversary cannot predict.
         Tested by: tests/privacy/test_target.py
     """
-    return private_median(y, Fraction(epsilon), changes(neighbors, unit), rng)
+    return private_median(y, Fraction(repr(epsilon)), changes(neighbors, unit), rng)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,23 @@ from dpsel.budget.account import open_account
 from dpsel.budget.options import Payment
 from dpsel.cluster.place import Place, Scheduler
 from dpsel.core.release import Selection
+from dpsel.errors import UsageError
 from dpsel.options import filled
 from dpsel.reporter import Reporter
-from dpsel.selection.options import Bounding, Columns, Drawing, Privacy, Scoring
+from dpsel.selection.options import (
+    Baseline,
+    Blocks,
+    Bounding,
+    Columns,
+    Drawing,
+    Method,
+    Privacy,
+    Scoring,
+    TargetFacts,
+)
 from dpsel.selection.request import Request, make_request, select_run
-from dpsel.selection.run import SelectJob, carry_out
+from dpsel.selection.run import Job, SelectJob, carry_out
+from dpsel.selection.stump import StumpJob
 from dpsel.tables.formats import Reading
 
 
@@ -22,16 +34,22 @@ def select(
     table: Any,
     *,
     target: str,
-    k: int,
     epsilon: float,
+    k: int | None = None,
+    up_to: int | None = None,
+    rows: int | None = None,
     features: str | Sequence[str] = (),
     exclude: str | Sequence[str] = (),
     positive: str | None = None,
+    classes: str | Sequence[str] | None = None,
+    share: float | None = None,
+    target_center: float | None = None,
     bounds: str | Path | Mapping[str, Any] | None = None,
     lower: float | None = None,
     upper: float | None = None,
-    score: str = "dot",
-    mechanism: str = "canonical-lipschitz",
+    method: str = "stump",
+    score: str | None = None,
+    mechanism: str | None = None,
     gamma: float | None = None,
     sampler: str | None = None,
     delta: float | None = None,
@@ -68,16 +86,26 @@ def select(
         table: A path, a folder or glob of Parquet files, `-` for stdin, or a frame of polars,
             pandas or pyarrow.
         target: The column to predict.
-        k: How many features to select.
         epsilon: The privacy loss.
+        k: How many features to select.
+        up_to: In place of `k`: as many features as epsilon carries, at most so many.
+        rows: With `up_to`: the public number of rows, about; else it is counted for a twentieth of
+            epsilon.
         features: Names or globs of the columns to choose from; all others if empty.
         exclude: Names or globs of columns to leave out.
         positive: The label of the target that counts 1; any other counts -1.
+        classes: The labels of a target with three classes or more, in a list or with commas.
+        share: With `positive`: the public share of rows that have the label, about; else it is
+            found out for a tenth of epsilon.
+        target_center: For a numeric target: a public number that about half of the rows are above;
+            else a median is found for a part of epsilon.
         bounds: Public bounds: a TOML or JSON file, or a mapping of that shape.
         lower: The public lower bound of every column, together with `upper`.
         upper: The public upper bound of every column.
-        score: The name of the score.
-        mechanism: The name of the mechanism.
+        method: A score and a mechanism by one name: `stump`, which needs no bounds, `dp-sis`, the
+            paper's, `kendall` or `dpkendall`.
+        score: The name of the score, if it is not the method's.
+        mechanism: The name of the mechanism, if it is not the method's.
         gamma: For the Lipschitz mechanisms: the weight of the worst included score, 0 to 1.
         sampler: For the Lipschitz mechanisms: `lazy` or `direct`.
         delta: For peeling and oneshot-laplace: the delta of an (epsilon, delta) guarantee.
@@ -112,10 +140,12 @@ def select(
         **locals(),
         "features": (features,) if isinstance(features, str) else tuple(features),
         "exclude": (exclude,) if isinstance(exclude, str) else tuple(exclude),
+        "classes": classes if classes is None or isinstance(classes, str) else ",".join(classes),
         "dry_run": False,
     }
     request = make_request(
         filled(Columns, given),
+        filled(TargetFacts, given),
         filled(Bounding, given),
         filled(Privacy, given),
         filled(Scoring, given),
@@ -130,14 +160,39 @@ def select(
 
 def select_job(
     table: Any, request: Request, reporter: Reporter, scheduler: Scheduler | None
-) -> SelectJob:
-    """Return the job of a request: here, or on a cluster."""
+) -> Job:
+    """Return the job of a request: by its method, here or on a cluster."""
+    if request.method is Method.DPKENDALL:
+        return _dpkendall_job(table, request, reporter, scheduler)
+    if request.stump is not None:
+        return _stump_job(table, request, reporter, scheduler)
     if scheduler is None:
         return SelectJob(table, request, reporter)
     # Imported where it is needed: most runs have no cluster.
     from dpsel.selection.on_cluster import ClusterJob
 
     return ClusterJob(table, request, reporter, scheduler)
+
+
+def _stump_job(
+    table: Any, request: Request, reporter: Reporter, scheduler: Scheduler | None
+) -> Job:
+    """Return a job by the score `stump`."""
+    if scheduler is not None:
+        raise UsageError("the method stump does not work on a cluster yet; leave out --cluster")
+    return StumpJob(table, request, reporter)
+
+
+def _dpkendall_job(
+    table: Any, request: Request, reporter: Reporter, scheduler: Scheduler | None
+) -> Job:
+    """Return a job by the method `dpkendall`, which `dpsel baseline` has too."""
+    from dpsel.selection.baseline import BaselineJob, BaselineRequest
+
+    if scheduler is not None or request.wanted.person is not None:
+        raise UsageError("dpkendall protects rows, on this machine: no --person, no --cluster")
+    own = BaselineRequest(request, Baseline.DPKENDALL, private=True, blocks=Blocks())
+    return BaselineJob(table, own, reporter)
 
 
 class _Warner(Reporter):

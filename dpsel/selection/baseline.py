@@ -43,11 +43,20 @@ from dpsel.selection.options import (
     Bounding,
     Columns,
     Drawing,
+    Method,
     Privacy,
     Scoring,
+    TargetFacts,
+    VoteDrawing,
 )
 from dpsel.selection.request import Request, make_request, public_parameters
-from dpsel.selection.run import bounds_of, covered, layout_of, refuse_partial_scope
+from dpsel.selection.run import (
+    bounds_of,
+    covered,
+    layout_of,
+    refuse_partial_scope,
+    refuse_unbounded,
+)
 from dpsel.system.workers import Threads
 from dpsel.tables.cell_counts import cell_notes
 from dpsel.tables.formats import Reading
@@ -92,7 +101,7 @@ def make_baseline_request(
     privacy: BaselinePrivacy,
     blocks: Blocks,
     bounding: Bounding,
-    drawing: Drawing,
+    drawing: VoteDrawing,
     reading: Reading,
 ) -> BaselineRequest:
     """Check everything that can be checked without the table."""
@@ -101,12 +110,13 @@ def make_baseline_request(
         raise UsageError("--epsilon is needed; or run two-stage with --no-privacy")
     if rounds and privacy.no_privacy:
         raise UsageError("dpkendall is private; --no-privacy goes with two-stage")
-    if rounds and drawing != Drawing():
+    if rounds and drawing != VoteDrawing():
         raise UsageError(
             "dpkendall has a mechanism of its own; leave out --mechanism and its options"
         )
     common = make_request(
         columns,
+        TargetFacts(),
         bounding,
         Privacy(
             k=privacy.k,
@@ -114,8 +124,8 @@ def make_baseline_request(
             neighbors=privacy.neighbors,
             seed=privacy.seed,
         ),
-        Scoring(score="kendall" if rounds else "dot"),
-        drawing,
+        Scoring(method=Method.DPKENDALL if rounds else Method.DP_SIS),
+        Drawing() if rounds else drawing,
         reading,
     )
     return BaselineRequest(common, privacy.method, privacy.private, blocks)
@@ -178,6 +188,7 @@ class BaselineJob:
     def checked(self, table: Table, account: NoAccount) -> Iterator[None]:
         """Check columns, bounds and k."""
         self._layout = layout_of(table, self._common)
+        refuse_unbounded(table, self._common)
         self._bounds = bounds_of(table, self._layout, self._common)
         refuse_partial_scope(table, self._common, account)
         yield

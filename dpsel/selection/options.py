@@ -17,6 +17,24 @@ COLUMNS, PRIVACY, METHOD = "Columns", "Privacy", "Method"
 BLOCKS = "Two-stage and LASSO"
 
 
+class Method(StrEnum):
+    """Ways to select, each a score and a mechanism."""
+
+    STUMP = "stump"
+    DP_SIS = "dp-sis"
+    KENDALL = "kendall"
+    DPKENDALL = "dpkendall"
+
+
+METHODS = {
+    Method.STUMP: ("stump", "permute-and-flip"),
+    Method.DP_SIS: ("dot", "canonical-lipschitz"),
+    Method.KENDALL: ("kendall", "permute-and-flip"),
+    Method.DPKENDALL: ("kendall", "dpkendall"),
+}
+"""The score and the mechanism of every method."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class FeatureColumns:
     """Which columns are features, and how a target of texts is read."""
@@ -51,6 +69,32 @@ class Columns(FeatureColumns):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TargetFacts:
+    """What is publicly known of the target. Each fact saves what it would cost to find out."""
+
+    classes: str | None = option(
+        "--classes A,B,C",
+        "The labels of a target with three classes or more. Public.",
+        None,
+        panel=COLUMNS,
+    )
+    share: float | None = option(
+        "--share P",
+        "With --positive: the public share of rows that have the label, about.",
+        None,
+        shown="found out for a tenth of epsilon",
+        panel=COLUMNS,
+    )
+    target_center: float | None = option(
+        "--target-center C",
+        "For a numeric target: a public number that about half of the rows are above.",
+        None,
+        shown="found out for a part of epsilon",
+        panel=COLUMNS,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Bounding:
     """Public bounds: of each column, or of all alike."""
 
@@ -61,11 +105,10 @@ class Bounding:
         "--lower L",
         "Public lower bound of every column.",
         None,
-        shown="-1, the table is taken as bounded",
         panel=COLUMNS,
     )
     upper: float | None = option(
-        "--upper U", "Public upper bound of every column.", None, shown="1", panel=COLUMNS
+        "--upper U", "Public upper bound of every column.", None, panel=COLUMNS
     )
 
 
@@ -73,8 +116,18 @@ class Bounding:
 class Privacy:
     """How many features for how much privacy, and whom it protects."""
 
-    k: int = option("--k K", "How many features to select.")
     epsilon: float = option("--epsilon E", "The privacy loss, such as 1 or 2.")
+    k: int | None = option("--k K", "How many features to select.", None)
+    up_to: int | None = option(
+        "--up-to K", "In place of --k: as many features as epsilon carries, at most K.", None
+    )
+    rows: int | None = option(
+        "--rows N",
+        "With --up-to: the public number of rows, about.",
+        None,
+        shown="counted for a twentieth of epsilon",
+        panel=PRIVACY,
+    )
     neighbors: Neighbors = option(
         "--neighbors",
         "What one row more or less means: it is there or not, or it has other values.",
@@ -106,11 +159,12 @@ class Privacy:
 class Drawing:
     """How features are drawn."""
 
-    mechanism: str = option(
+    mechanism: str | None = option(
         "--mechanism NAME",
         "How features are drawn: canonical-lipschitz, margin-lipschitz, peeling, "
         "permute-and-flip, oneshot-laplace or joint.",
-        "canonical-lipschitz",
+        None,
+        shown="the method's",
         panel=METHOD,
     )
     gamma: float | None = option(
@@ -140,10 +194,17 @@ class Drawing:
 class Scoring:
     """How features are scored."""
 
-    score: str = option(
+    method: Method = option(
+        "--method",
+        "A score and a mechanism by one name. stump needs no bounds; dp-sis is the paper's.",
+        Method.STUMP,
+        panel=METHOD,
+    )
+    score: str | None = option(
         "--score NAME",
-        "How features are scored: dot, covariance or kendall.",
-        "dot",
+        "How features are scored: stump, dot, covariance or kendall.",
+        None,
+        shown="the method's",
         panel=METHOD,
     )
 
@@ -216,3 +277,16 @@ class OutputFormat(StrEnum):
     JSON = "json"
     NAMES = "names"
     INDICES = "indices"
+
+
+@dataclass(frozen=True, kw_only=True)
+class VoteDrawing(Drawing):
+    """How features are drawn from votes: as the paper does, unless another way is asked for."""
+
+    mechanism: str | None = option(
+        "--mechanism NAME",
+        "How features are drawn: canonical-lipschitz, margin-lipschitz, peeling, "
+        "permute-and-flip, oneshot-laplace or joint.",
+        "canonical-lipschitz",
+        panel=METHOD,
+    )

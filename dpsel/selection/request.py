@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,15 +16,29 @@ from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit, check_at_lea
 from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.lipschitz import check_gamma
 from dpsel.core.mechanisms.registry import find_mechanism
-from dpsel.core.scores.registry import find_score
+from dpsel.core.release import StumpRequest
+from dpsel.core.scores.registry import STUMP, find_score
+from dpsel.core.target import Target, public_center
 from dpsel.errors import UsageError
-from dpsel.selection.options import Bounding, Columns, Drawing, Privacy, Scoring
+from dpsel.selection.options import (
+    METHODS,
+    Bounding,
+    Columns,
+    Drawing,
+    Method,
+    Privacy,
+    Scoring,
+    TargetFacts,
+)
 from dpsel.system.workers import plan_threads
 from dpsel.tables.bounds_file import PublicBounds, parse_bounds, read_bounds, uniform_bounds
 from dpsel.tables.columns import Wanted
 from dpsel.tables.formats import Reading
 from dpsel.tables.labels import TargetCoding
 from dpsel.tables.sources import STDIN, has_scheme, public_place
+
+# The mechanism that can give every round scores of its own.
+_IN_ROUNDS = "permute-and-flip"
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -60,10 +75,14 @@ class Request:
     seed: int | None
     reading: Reading
     threads: int
+    method: Method
+    stump: StumpRequest | None
+    """What the score `stump` needs to know; None for other scores."""
 
 
 def make_request(
     columns: Columns,
+    facts: TargetFacts,
     bounding: Bounding,
     privacy: Privacy,
     scoring: Scoring,
@@ -71,42 +90,118 @@ def make_request(
     reading: Reading,
 ) -> Request:
     """Check everything that can be checked without the table."""
-    check_at_least(1, privacy.k, "k")
-    kind = find_score(scoring.score)
+    k = _asked_k(privacy)
     if privacy.seed is not None:
         check_at_least(0, privacy.seed, "seed")
-    parameters = _parameters(drawing, privacy.epsilon)
+    method = _choice(Method, scoring.method, "method")
+    score, mechanism = METHODS[method]
+    score, mechanism = scoring.score or score, drawing.mechanism or mechanism
+    kind = find_score(score)
+    parameters = _parameters(method, mechanism, drawing, privacy.epsilon)
     public, given = public_bounds(bounding)
     if given and not kind.needs_bounds:
-        raise UsageError(f"the score {scoring.score} needs no bounds; leave them out")
-    scope = _NO_BOUNDS_NEEDED if not kind.needs_bounds else _scope_of_bounds(given)
+        raise UsageError(f"the score {score} needs no bounds; leave them out")
+    coding = TargetCoding(columns.positive, _class_list(facts.classes))
     return Request(
         wanted=Wanted(
             columns.target,
             columns.features,
             columns.exclude,
-            labels=columns.positive is not None,
+            labels=coding.of_text,
             person=privacy.person,
             declared=public.declared(columns.target) if given else frozenset(),
             bounded=given,
+            words=score == STUMP,
         ),
-        coding=TargetCoding(columns.positive),
+        coding=coding,
         bounds=public,
-        k=privacy.k,
+        k=k,
         guarantee=Guarantee(
             privacy.epsilon,
             _choice(Neighbors, privacy.neighbors, "neighbors"),
-            scope,
+            _scope(needs_bounds=kind.needs_bounds, given=given),
             _unit(privacy),
             delta=float(parameters.get("delta", 0.0)),
         ),
-        score=scoring.score,
-        mechanism=drawing.mechanism,
+        score=score,
+        mechanism=mechanism,
         parameters=parameters,
         seed=privacy.seed,
         reading=reading,
         threads=plan_threads(reading.threads),
+        method=method,
+        stump=_stump(score, mechanism, coding, facts, privacy),
     )
+
+
+def _asked_k(privacy: Privacy) -> int:
+    """Return how many features are asked for, at most."""
+    if privacy.k is not None and privacy.up_to is not None:
+        raise UsageError("give either --k or --up-to, not both")
+    if privacy.up_to is not None:
+        return check_at_least(1, privacy.up_to, "up-to")
+    if privacy.k is None:
+        raise UsageError("give --k K, how many features to select, or --up-to K")
+    if privacy.rows is not None:
+        raise UsageError("--rows goes with --up-to")
+    return check_at_least(1, privacy.k, "k")
+
+
+def _stump(
+    score: str, mechanism: str, coding: TargetCoding, facts: TargetFacts, privacy: Privacy
+) -> StumpRequest | None:
+    """Return what the score `stump` needs to know; refuse for other scores what only it knows."""
+    if score != STUMP:
+        given = {
+            "--classes": facts.classes,
+            "--share": facts.share,
+            "--target-center": facts.target_center,
+            "--up-to": privacy.up_to,
+        }
+        for name, value in given.items():
+            if value is not None:
+                raise UsageError(f"{name} goes with the score {STUMP}")
+        return None
+    if privacy.rows is not None:
+        check_at_least(1, privacy.rows, "rows")
+    target = _target(coding, facts)
+    if target.in_rounds and mechanism != _IN_ROUNDS:
+        raise UsageError(f"three classes or more are selected by {_IN_ROUNDS}, round by round")
+    k = privacy.k if privacy.up_to is None else privacy.up_to
+    return StumpRequest(target, int(k or 0), privacy.up_to is not None, privacy.rows)
+
+
+def _target(coding: TargetCoding, facts: TargetFacts) -> Target:
+    """Return what is publicly known of the target."""
+    if coding.positive is not None and coding.classes is not None:
+        raise UsageError("give either --positive or --classes, not both")
+    if facts.share is not None and coding.positive is None:
+        raise UsageError("--share goes with --positive LABEL: it is the share of that label")
+    if facts.target_center is not None and coding.of_text:
+        raise UsageError("--target-center goes with a numeric target")
+    if coding.classes is not None:
+        return Target(classes=len(coding.classes))
+    if coding.positive is None:
+        center = facts.target_center
+        return Target(center=None if center is None else public_center(center).value)
+    share = None
+    if facts.share is not None:
+        if not 0 < facts.share < 1:
+            raise UsageError(f"share must be between 0 and 1, got {facts.share:g}")
+        share = Fraction(facts.share)
+    return Target(classes=2, share=share)
+
+
+def _class_list(text: str | None) -> tuple[str, ...] | None:
+    """Return the labels in a list with commas."""
+    if text is None:
+        return None
+    classes = tuple(label.strip() for label in text.split(","))
+    if len(set(classes)) < len(classes) or "" in classes:
+        raise UsageError("classes must be different labels with commas between them")
+    if len(classes) < 3:
+        raise UsageError("--classes needs three labels or more; for two, name one with --positive")
+    return classes
 
 
 def public_bounds(bounding: Bounding) -> tuple[PublicBounds, bool]:
@@ -125,22 +220,30 @@ def public_bounds(bounding: Bounding) -> tuple[PublicBounds, bool]:
     return uniform_bounds(Interval(lower, upper)), True
 
 
-def _scope_of_bounds(given: bool) -> Scope:
-    """Return what a guarantee covers for a score that needs bounds."""
+def _scope(*, needs_bounds: bool, given: bool) -> Scope:
+    """Return what a guarantee covers, as far as the request decides it."""
+    if not needs_bounds:
+        return _NO_BOUNDS_NEEDED
     return _BOUNDS_GIVEN if given else _BOUNDS_ASSUMED
 
 
-def _parameters(drawing: Drawing, epsilon: float) -> dict[str, Any]:
+def _parameters(method: Method, mechanism: str, drawing: Drawing, epsilon: float) -> dict[str, Any]:
     """Return the parameters of a mechanism, which can keep this epsilon."""
-    found = find_mechanism(drawing.mechanism)
+    check_epsilon(epsilon)
+    if method is Method.DPKENDALL:
+        if drawing != Drawing():
+            raise UsageError(
+                "dpkendall has a mechanism of its own; leave out --mechanism and its options"
+            )
+        return {}
+    found = find_mechanism(mechanism)
     sampler = drawing.sampler
     given = {
         "gamma": None if drawing.gamma is None else check_gamma(drawing.gamma),
         "sampler": None if sampler is None else _choice(Sampler, sampler, "sampler"),
         "delta": drawing.delta,
     }
-    parameters = found.parameters(drawing.mechanism, given)
-    check_epsilon(epsilon)
+    parameters = found.parameters(mechanism, given)
     found.check(epsilon, float(parameters.get("delta", 0.0)))
     return parameters
 
@@ -188,6 +291,7 @@ def public_parameters(table: Any, request: Request, **more: Any) -> dict[str, An
         "features": wanted.features,
         "exclude": wanted.exclude,
         "positive": request.coding.positive,
+        **_stump_parameters(request),
         "bounds": request.bounds.to_dict(),
         "scope": guarantee.scope.why,
         "input-format": request.reading.input_format,
@@ -195,6 +299,21 @@ def public_parameters(table: Any, request: Request, **more: Any) -> dict[str, An
         **more,
     }
     return {name: _short(value) for name, value in found.items()}
+
+
+def _stump_parameters(request: Request) -> dict[str, Any]:
+    """Return what `stump` was told in public, as far as it was told anything."""
+    stump = request.stump
+    if stump is None:
+        return {}
+    found = {
+        "classes": request.coding.classes,
+        "share": None if stump.target.share is None else float(stump.target.share),
+        "target-center": stump.target.center,
+        "up-to": stump.up_to or None,
+        "rows": stump.rows,
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _table_name(table: Any) -> str:

@@ -94,8 +94,8 @@ def _stored(record: str, account: NoAccount) -> Release:
     return Release(selection, record)
 
 
-class SelectJob:
-    """`select`: one score of all rows, and one mechanism."""
+class TableJob:
+    """What the jobs of `select` have in common: a table, and a request that fits it."""
 
     def __init__(self, table: Any, request: Request, reporter: Reporter) -> None:
         """Know what is asked for; open nothing."""
@@ -114,12 +114,17 @@ class SelectJob:
     def checked(self, table: Table, account: NoAccount) -> Iterator[None]:
         """Check columns, bounds and k."""
         self._layout = layout_of(table, self._request)
+        refuse_unbounded(table, self._request)
         refuse_partial_scope(table, self._request, account)
         self._bounds = bounds_of(table, self._layout, self._request)
         if find_score(self._request.score).all_rows:
             # A size in the environment that is none is refused while it costs nothing.
             memory_for_tables()
         yield
+
+
+class SelectJob(TableJob):
+    """`select`: one score of all rows, and one mechanism."""
 
     def read(self, table: Table) -> "Scored":
         """Read all rows into scores, and tell the holder about cells of no use.
@@ -216,6 +221,16 @@ def bounds_of(table: Table, layout: Layout, request: Request) -> Bounds:
         layout.names, request.wanted.target, names, coded=request.coding.of_text
     )
     return replace(bounds, two_classes=request.coding.two_classes)
+
+
+def refuse_unbounded(table: Table, request: Request) -> None:
+    """Refuse a score that needs bounds for a table that has none, and was not preprocessed."""
+    needed = find_score(request.score).needs_bounds and not request.wanted.bounded
+    if needed and provenance_of_all(table) is None:
+        raise UsageError(
+            f"the score {request.score} needs public bounds: give --bounds FILE, or --lower and "
+            "--upper, or a table that `dpsel preprocess` wrote; the method stump needs none"
+        )
 
 
 def covered(guarantee: Guarantee, provenance: Provenance | None) -> Guarantee:

@@ -27,7 +27,20 @@ from tests.cli.test_select import PUBLIC, record_of
 from tests.ledgers import make_ledger, rows, tamper
 
 TABLE = "x,z,y\n1,0.5,1\n0,0.25,0\n1,1,1\n"
-ASK = ("--target", "y", "--k", 1, "--epsilon", 2)
+ASK = (
+    "--target",
+    "y",
+    "--k",
+    1,
+    "--epsilon",
+    2,
+    "--method",
+    "dp-sis",
+    "--lower",
+    "-1",
+    "--upper",
+    "1",
+)
 LEDGER = ("--ledger", "patients")
 
 

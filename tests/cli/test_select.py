@@ -18,7 +18,20 @@ RAW = ROOT / "sample_data" / "synthetic_raw.csv"
 BOUNDS = ROOT / "sample_data" / "bounds.toml"
 PLANTED = ["x01", "x03", "x07", "x08", "x13", "x15", "x30", "x33"]
 # At epsilon 20 the sample's top 8 is drawn with a chance of 1 - 1e-90 or so.
-ASK = ("--target", "y", "--k", 8, "--epsilon", 20)
+ASK = (
+    "--target",
+    "y",
+    "--k",
+    8,
+    "--epsilon",
+    20,
+    "--method",
+    "dp-sis",
+    "--lower",
+    "-1",
+    "--upper",
+    "1",
+)
 SCHEMA = json.loads(files("dpsel.selection").joinpath("selection.schema.json").read_text())
 PUBLIC = {
     "schema",

@@ -17,7 +17,8 @@ from tests.cli.conftest import ROOT, Dpsel
 
 BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
 CSV = ROOT / "sample_data" / "synthetic_bounded.csv"
-ASK = ("--target", "y", "--k", "8", "--epsilon", "20")
+PAPER = ("--method", "dp-sis", "--lower", "-1", "--upper", "1")
+ASK = ("--target", "y", "--k", "8", "--epsilon", "20", *PAPER)
 COMMAND = [sys.executable, "-m", "dpsel", "select"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
@@ -136,7 +137,7 @@ def test_an_interrupt_ends_with_130_and_leaves_nothing(
     number: signal.Signals, rows: int, tmp_path: Path
 ) -> None:
     output = tmp_path / "out.json"
-    asked = ("--target", "y", "--k", "1", "--epsilon", "1")
+    asked = ("--target", "y", "--k", "1", "--epsilon", "1", *PAPER)
     # A pipe that never ends, at first or after some blocks: the command is surely still reading.
     process = subprocess.Popen(
         [*COMMAND, "-", "--input-format", "csv", *asked, "--output", str(output)],
@@ -301,7 +302,8 @@ def lines_of(shown: str) -> list[str]:
 
 @pytest.mark.parametrize("columns", [80, 45, 32, 18])
 def test_the_bar_shows_speed_and_time_left_and_no_rows(columns: int, long_csv: Path) -> None:
-    asked = [str(long_csv), "--target", "y", "--k", "1", "--epsilon", "1", "--threads", "1"]
+    asked = [str(long_csv), "--target", "y", "--k", "1", "--epsilon", "1", *PAPER]
+    asked += ["--threads", "1"]
     out, shown = on_a_terminal(asked, COLUMNS=str(columns))
     assert json.loads(out)["k"] == 1
     lines = lines_of(shown)
@@ -319,6 +321,7 @@ def test_the_bar_shows_speed_and_time_left_and_no_rows(columns: int, long_csv: P
 
 def test_a_pipe_has_no_share_and_no_time_left(long_csv: Path) -> None:
     words = [*COMMAND, "-", "--input-format", "csv", "--target", "y", "--k", "1", "--epsilon", "1"]
+    words += PAPER
     _, shown = on_a_terminal(
         [" ".join(["cat", str(long_csv), "|", *words])], command=["bash", "-c"]
     )

@@ -61,10 +61,14 @@ def cases() -> dict[str, tuple[str, ...]]:
         found.append(("select", "t.parquet", *ASK, *columns, *asked, *person))
     for file, score in product(FILES, SCORES):
         found.append(
-            ("select", file, *ASK, "--exclude", "who", "--score", score, *bounds_for(score))
+            (
+                *("select", file, *ASK, "--exclude", "who", "--score", score, *bounds_for(score)),
+                *("--mechanism", "canonical-lipschitz"),
+            )
         )
     for form in ("names", "indices"):
-        found.append(("select", "t.csv", *ASK, "--exclude", "who", "--format", form))
+        paper = ("--method", "dp-sis", "--lower", "-1", "--upper", "1")
+        found.append(("select", "t.csv", *ASK, "--exclude", "who", "--format", form, *paper))
     common = ("baseline", "t.parquet", "--target", "y", "--k", "2", "--exclude", "who")
     bounded = ("--lower", "-2", "--upper", "2")
     for method in ("sis", "lasso"):
@@ -73,7 +77,7 @@ def cases() -> dict[str, tuple[str, ...]]:
     votes = ("--method", "two-stage", "--epsilon", "5", "--seed", "7", "--blocks", "4")
     found.append((*common, *votes, *bounded))
     found.append((*common, *votes, *bounded, "--contiguous", "--neighbors", "replace-one"))
-    found.append(("select", "scaled.parquet", *ASK))
+    found.append(("select", "scaled.parquet", *ASK, "--method", "dp-sis"))
     found.append(("preprocess", "--show", "scaled.parquet"))
     found.append(("budget", "show", "trial", "--ledger-file", "ledger.sqlite3"))
     return {" ".join(words): words for words in found}
@@ -129,7 +133,7 @@ def test_seeded_runs_release_the_same_records_as_before(
     for _ in range(2):
         charged = ("--ledger", "trial", "--run-id", "once", *ledger, "--epsilon", "3")
         columns = ("--target", "y", "--k", "2", "--exclude", "who")
-        bounds = ("--lower", "-2", "--upper", "2", "--quiet")
+        bounds = ("--method", "dp-sis", "--lower", "-2", "--upper", "2", "--quiet")
         assert run(["select", "t.csv", *columns, *charged, *bounds]) == 0
     found = {case: outcome(words, capfd) for case, words in cases().items()}
     for done in found.values():

@@ -15,7 +15,22 @@ import pyarrow.parquet as pq
 from dpsel.tables.provenance import KEY, SCHEMA_ID, names_digest
 from tests.hardening.canaries import NUMBER, TEXT
 
-ASK = ("--target", "y", "--k", "2", "--epsilon", "1", "--threads", "1")
+ASK = (
+    "--target",
+    "y",
+    "--k",
+    "2",
+    "--epsilon",
+    "1",
+    "--threads",
+    "1",
+    "--method",
+    "dp-sis",
+    "--lower",
+    "-1",
+    "--upper",
+    "1",
+)
 LABELS = ("--positive", "ill")
 BOUNDS = {"default": {"lower": -1, "upper": 1}, "columns": {"x1": {"lower": 0, "upper": 9.5}}}
 TOML = "[default]\nlower = -1\nupper = 1\n[columns.x1]\nlower = 0\nupper = 9.5\n"

@@ -27,7 +27,7 @@ NAMES = [
     "t\udcff.csv",
 ]
 TABLE = "a,b,y\n" + "".join(f"{i % 2},{i % 3},{i % 2}\n" for i in range(60))
-ASK = ("--target", "y", "--k", 1, "--epsilon", 1, "--lower", 0, "--upper", 1)
+ASK = ("--target", "y", "--k", 1, "--epsilon", 1, "--lower", 0, "--upper", 1, "--method", "dp-sis")
 
 
 def clean(text: str) -> bool:

@@ -16,7 +16,20 @@ from dpsel.tables.delimited_rows import cut_rows, rows_end
 from tests.cli.conftest import ROOT, Dpsel
 from tests.sample_tables import scored
 
-ASK = ("--target", "y", "--k", "1", "--epsilon", "1")
+ASK = (
+    "--target",
+    "y",
+    "--k",
+    "1",
+    "--epsilon",
+    "1",
+    "--method",
+    "dp-sis",
+    "--lower",
+    "-1",
+    "--upper",
+    "1",
+)
 
 
 def select(*arguments: object, seconds: float = 60) -> subprocess.CompletedProcess[bytes]:

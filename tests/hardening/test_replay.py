@@ -35,7 +35,22 @@ from tests.hardening.neighbors import (
     text_table,
 )
 
-PUBLIC = ("--k", "2", "--epsilon", "1000", "--seed", "1", "--threads", "1")
+PUBLIC = (
+    "--k",
+    "2",
+    "--epsilon",
+    "1000",
+    "--seed",
+    "1",
+    "--threads",
+    "1",
+    "--method",
+    "dp-sis",
+    "--lower",
+    "-1",
+    "--upper",
+    "1",
+)
 NUMERIC = ("--target", "y", "--exclude", "note,label")
 LABELS = ("--target", "label", "--positive", "ill", "--exclude", "note,y")
 NO_PERSON = ("--exclude", "who")

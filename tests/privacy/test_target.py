@@ -429,11 +429,12 @@ def test_the_parts_of_epsilon_add_up_exactly(
     for share in shares:
         budget = budget.take(share, "a step")
     parts = [part.epsilon for part in budget.parts]
-    assert sum(map(Fraction, parts)) == Fraction(epsilon)
+    # As they are printed.
+    assert sum(Decimal(repr(part)) for part in parts) == Decimal(repr(epsilon))
     assert budget.epsilon == epsilon
     for part, share in zip(parts, shares, strict=False):
-        assert 0 < part <= Fraction(epsilon) * share
-        assert part == pytest.approx(epsilon * float(share), rel=1e-9)
+        assert 0 < Fraction(repr(part)) <= Fraction(repr(epsilon)) * share
+        assert part == pytest.approx(epsilon * float(share), rel=1e-3)
     each = budget.rounds(rounds)
     assert len(each) == rounds
     assert min(each) > 0

@@ -7,6 +7,7 @@ from dpsel.core.bounds import Bounds
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.base import Score
 from dpsel.core.scores.kendall import KendallScore
+from dpsel.core.scores.stump import StumpScore
 from dpsel.core.scores.sums import CovarianceScore, DotScore
 from dpsel.errors import UsageError
 
@@ -23,7 +24,10 @@ class ScoreKind:
 
 GROUP = "dpsel.scores"
 
+STUMP = "stump"
+
 SCORES: dict[str, ScoreKind] = {
+    STUMP: ScoreKind(StumpScore, needs_bounds=False, all_rows=True),
     "dot": ScoreKind(DotScore),
     "covariance": ScoreKind(CovarianceScore),
     "kendall": ScoreKind(KendallScore, needs_bounds=False, all_rows=True),

@@ -18,10 +18,14 @@ from functools import cached_property
 
 import numpy as np
 
-from dpsel.core.arrays import BoolArray, IntArray, NumberArray
+from dpsel.core.arrays import BoolArray, IntArray, NumberArray, RealArray
+from dpsel.core.batch import Batch, rows_of
+from dpsel.core.bounds import Bounds
 from dpsel.core.guarantee import Neighbors, Unit
+from dpsel.core.scores.base import Scores
 from dpsel.core.scores.cell_keys import CellKeys, cell_keys
 from dpsel.core.scores.questions import Asked, ask
+from dpsel.core.words import words_of
 from dpsel.errors import UsageError
 
 UNIT = 1 << 30
@@ -91,6 +95,13 @@ class Cells:
             raise UsageError("cells must be arrays of one shape, a row for every column")
         if self.codes is not None and self.codes.dtype.kind not in "iu":
             raise UsageError("codes must be whole numbers")
+
+    @staticmethod
+    def of(X: RealArray) -> "Cells":
+        """Return the cells of a batch, whose rows are rows: numbers, words in NaNs, or missing."""
+        cells = np.ascontiguousarray(X.T, dtype=np.float64)
+        words, codes = words_of(cells)
+        return Cells(cells, codes if words.any() else None)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -166,3 +177,47 @@ def _sums(keys: CellKeys, weights: RowWeights) -> IntArray:
             gone = weights.groups[keys.missing[column]]
             counts[column] -= np.bincount(gone, minlength=groups)
     return np.asarray(weights.values @ counts.T)
+
+
+class StumpScore:
+    """The score with public weights: 1 where the target is above 0, -1 elsewhere.
+
+    For audits, and whoever scores a table that is in memory. `dpsel select` finds better weights:
+    see `release_stump`.
+
+    Privacy:
+        Neighbors: `neighbors`, for one row or for a person of at most `unit.rows` rows.
+        Sensitivity: `stump_sensitivity`, exactly.
+        Guarantee: none; the scores are private input for a mechanism.
+        Tested by: tests/privacy/test_stump_sensitivity.py
+    """
+
+    def __init__(self, bounds: Bounds, neighbors: Neighbors, unit: Unit) -> None:
+        """Score the features that have bounds; what these are does not matter."""
+        self._features = len(bounds.lower)
+        self._sensitivity = stump_sensitivity(neighbors, unit)
+        self._batches: list[Batch] = []
+
+    def part(self, batch: Batch) -> Batch:
+        """Return the batch: all rows are needed at once."""
+        return batch
+
+    def add(self, part: Batch) -> None:
+        """Keep a batch."""
+        self._batches.append(part)
+
+    def scores(self) -> Scores:
+        """Return the scores of all rows that were added."""
+        starts = sorted({batch.first_feature for batch in self._batches})
+        found = [np.zeros(0, dtype=np.int64)]
+        for start in starts:
+            some = [batch for batch in self._batches if batch.first_feature == start]
+            X = np.concatenate([np.asarray(rows_of(batch.X, slice(None))) for batch in some])
+            y = np.concatenate([batch.y for batch in some])
+            groups = np.where(np.isnan(y), 0, np.where(y > 0, 2, 1))
+            weights = RowWeights(groups, np.array([[0, -UNIT, UNIT]]))
+            found.append(stump_scores(Cells.of(X), weights)[0])
+        values = np.concatenate(found)
+        if not self._batches:
+            values = np.zeros(self._features, dtype=np.int64)
+        return Scores(values, float(self._sensitivity))
