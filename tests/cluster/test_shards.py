@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import dpsel
 from dpsel.budget.account import NoAccount
 from dpsel.budget.place import Demands
+from dpsel.cli.app import run
 from dpsel.cluster import shards as splits
 from dpsel.cluster.shards import (
     Cluster,
@@ -484,11 +485,7 @@ def test_what_is_known_about_the_files_is_the_same(
     (tmp_path / "t").mkdir()
     for number in range(files):
         command = ["preprocess", str(raw), str(tmp_path / f"t/{number}.{ending}"), "--target", "y"]
-        subprocess.run(
-            [sys.executable, "-m", "dpsel", *command, *options, "--quiet"],
-            check=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
+        assert run([*command, *options, "--quiet"]) == 0
     place = f"{tmp_path}/t/*.{ending}"
     expected, notes = outcome(place, {"seed": None}, None)
     found, heard = outcome(place, {"seed": None}, Cluster(Tree(np.random.default_rng(0)), 1000))
