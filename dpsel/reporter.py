@@ -7,6 +7,9 @@ class Reporter:
     def note(self, message: str) -> None:
         """Say something the holder should know."""
 
+    def hint(self, message: str) -> None:
+        """Say something useful, where nothing is wrong."""
+
     def warn(self, message: str) -> None:
         """Say something that the holder must know, and cannot ask to be spared."""
 

@@ -59,6 +59,10 @@ class TerminalReporter(Reporter):
         if not self.quiet:
             self._notes.append(message)
 
+    def hint(self, message: str) -> None:
+        """Say something useful after the bar is gone."""
+        self.note(message)
+
     def warn(self, message: str) -> None:
         """Say something after the bar is gone, quiet or not."""
         self._notes.append(message)

@@ -29,7 +29,7 @@ class StumpJob(TableJob):
         with super().checked(table, account):
             k, d = self._request.k, len(self._layout.names)
             epsilon = self._request.guarantee.epsilon
-            self._reporter.note(
+            self._reporter.hint(
                 f"to select {k} of {d} features at epsilon {epsilon:g} better than by chance takes "
                 f"about {rows_needed(k, d, epsilon):,} rows"
             )
