@@ -14,7 +14,9 @@ from dpsel.core.bounds import Bounds
 from dpsel.core.guarantee import Guarantee, Neighbors, Unit
 from dpsel.core.persons import KeptRows, PersonLimit, RowMask
 from dpsel.core.scores.base import TotalingScore, WorksAtTheEnd
-from dpsel.core.scores.registry import find_score
+from dpsel.core.scores.registry import STUMP, find_score
+from dpsel.core.scores.stump import WeighedStump
+from dpsel.core.target import WeightRule
 from dpsel.errors import InputError, UsageError
 from dpsel.system.workers import Threads
 from dpsel.tables.cell_counts import CellCounts
@@ -259,6 +261,8 @@ class ShardWork:
     coding: TargetCoding
     neighbors: Neighbors
     unit: Unit
+    rule: WeightRule | None = field(default=None, repr=False)
+    """What rows weigh for the score `stump`, once it is known: private, or paid for."""
 
     @staticmethod
     def of(
@@ -284,11 +288,14 @@ class ShardWork:
             neighbors=guarantee.neighbors,
             unit=guarantee.unit,
         )
-        work.make_score(0, len(layout.features))
+        if score != STUMP:
+            work.make_score(0, len(layout.features))
         return work
 
     def make_score(self, first: int, last: int) -> TotalingScore:
         """Return the score of the features from `first` to before `last`, with nothing added."""
+        if self.rule is not None:
+            return WeighedStump(last - first, self.rule)
         score = find_score(self.score).make(self._bounds(first, last), self.neighbors, self.unit)
         if not (isinstance(score, TotalingScore) and callable(score.total)):
             raise UsageError(f"the score {self.score} cannot be computed on a cluster")
@@ -394,7 +401,7 @@ def score_shard(work: ShardWork, shard: Shard, threads: int = 1) -> Partial:
     if isinstance(score, WorksAtTheEnd):
         score.work_with(Threads(threads))
     kept = None if shard.mask is None else KeptRows(shard.mask)
-    rows = RowReader(work.coding, kept)
+    rows = RowReader(work.coding, kept, words=work.rule is not None)
     layout = work.layout.some(shard.first_feature, shard.last_feature)
     bounds = work.clipping(shard.first_feature, shard.last_feature)
     cells = CellCounts(len(layout.features), shard.first_feature)

@@ -164,23 +164,14 @@ def select_job(
     """Return the job of a request: by its method, here or on a cluster."""
     if request.method is Method.DPKENDALL:
         return _dpkendall_job(table, request, reporter, scheduler)
-    if request.stump is not None:
-        return _stump_job(table, request, reporter, scheduler)
     if scheduler is None:
-        return SelectJob(table, request, reporter)
+        kind = SelectJob if request.stump is None else StumpJob
+        return kind(table, request, reporter)
     # Imported where it is needed: most runs have no cluster.
-    from dpsel.selection.on_cluster import ClusterJob
+    from dpsel.selection.on_cluster import ClusterJob, StumpClusterJob
 
-    return ClusterJob(table, request, reporter, scheduler)
-
-
-def _stump_job(
-    table: Any, request: Request, reporter: Reporter, scheduler: Scheduler | None
-) -> Job:
-    """Return a job by the score `stump`."""
-    if scheduler is not None:
-        raise UsageError("the method stump does not work on a cluster yet; leave out --cluster")
-    return StumpJob(table, request, reporter)
+    there = ClusterJob if request.stump is None else StumpClusterJob
+    return there(table, request, reporter, scheduler)
 
 
 def _dpkendall_job(

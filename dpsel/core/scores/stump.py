@@ -15,10 +15,11 @@ Weights are whole multiples of 2^-30, so sums over 2^31 rows are exact in 64 bit
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
-from dpsel.core.arrays import BoolArray, IntArray, NumberArray, RealArray
+from dpsel.core.arrays import BoolArray, FloatArray, IntArray, NumberArray, RealArray
 from dpsel.core.batch import Batch, rows_of
 from dpsel.core.bounds import Bounds
 from dpsel.core.guarantee import Neighbors, Unit
@@ -221,3 +222,58 @@ class StumpScore:
         if not self._batches:
             values = np.zeros(self._features, dtype=np.int64)
         return Scores(values, float(self._sensitivity))
+
+
+class Weighs(Protocol):
+    """A rule that tells what rows weigh: see `dpsel.core.target.WeightRule`."""
+
+    values: IntArray
+
+    def weights(self, y: FloatArray) -> RowWeights:
+        """Return the weights of some rows, by their own target."""
+        ...
+
+
+class WeighedStump:
+    """The score of some features with weights by a rule, whose total can be sent away.
+
+    What is added is batches that together have all rows of these features, or totals of others.
+
+    Privacy:
+        Guarantee: none; totals are private input for a mechanism.
+        Tested by: tests/cluster/test_stump.py
+    """
+
+    def __init__(self, features: int, rule: Weighs) -> None:
+        """Score so many features."""
+        self._rule = rule
+        self._values = np.zeros((len(rule.values), features), dtype=np.int64)
+        self._batches: list[Batch] = []
+
+    def part(self, batch: Batch) -> Batch:
+        """Return the batch: all rows are needed at once."""
+        return batch
+
+    def add(self, part: "Batch | tuple[int, IntArray]") -> None:
+        """Keep a batch, or take the total of some features."""
+        if isinstance(part, Batch):
+            self._batches.append(part)
+        else:
+            first, values = part
+            self._values[:, first : first + values.shape[1]] = values
+
+    def total(self, first_feature: int = 0) -> tuple[int, IntArray]:
+        """Return the scores of all features, a row for every round, and where they begin."""
+        own: dict[int, list[Batch]] = {}
+        for batch in self._batches:
+            own.setdefault(batch.first_feature, []).append(batch)
+        for first, some in own.items():
+            X = np.concatenate([np.asarray(rows_of(batch.X, slice(None))) for batch in some])
+            y = np.concatenate([batch.y for batch in some])
+            self.add((first, stump_scores(Cells.of(X), self._rule.weights(y))))
+        self._batches.clear()
+        return first_feature, self._values
+
+    def scores(self) -> Scores:
+        """Refuse: with several rounds there is no one score a feature."""
+        raise UsageError("rounds have scores of their own")
