@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpsel.audit.laws import permute_and_flip_law
+from dpsel.audit.laws import Law, permute_and_flip_law
 from dpsel.audit.loss import loss
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit
 from dpsel.core.release import DrawnBy, StumpRequest, release_stump
 from dpsel.core.scores.stump import UNIT, Cells, stump_scores
-from dpsel.core.target import Target, WeightRule
+from dpsel.core.target import Target, WeightRule, balanced_by_share
 from dpsel.core.words import boxed_words
 
 SCOPE = Scope(end_to_end=True, why="a test")
@@ -41,7 +41,7 @@ def guarantee(epsilon: float, neighbors: Neighbors = Neighbors.ADD_REMOVE) -> Gu
     return Guarantee(epsilon, neighbors, SCOPE, Unit())
 
 
-def law(rows: tuple[tuple[float, ...], ...], epsilon: float, rule: WeightRule, unit: int) -> dict:
+def law(rows: tuple[tuple[float, ...], ...], epsilon: float, rule: WeightRule, unit: int) -> Law:
     table = np.array(rows).reshape(-1, 3)
     scores = stump_scores(Cells.of(table[:, :2]), rule.weights(table[:, 2]))[0]
     return permute_and_flip_law((scores / (UNIT * unit)).tolist(), 1, epsilon)
@@ -51,13 +51,7 @@ def law(rows: tuple[tuple[float, ...], ...], epsilon: float, rule: WeightRule, u
 def test_the_exact_law_of_every_small_table_stays_within_epsilon(neighbors: str, unit: int) -> None:
     epsilon, most = 1.0, 0.0
     rows = list(itertools.product([0.0, 1.0, WORD, NAN], [0.0, 1.0], [-1.0, 1.0]))
-    rule = Target(classes=2, share=Fraction(1, 3)).rule(
-        np.empty(0),
-        None,
-        1,
-        guarantee(epsilon),
-        None,  # type: ignore[arg-type]
-    )
+    rule = WeightRule(balanced_by_share(Fraction(1, 3)), 2)
     for first, other in itertools.combinations(rows, 2):
         one = law((first, other), epsilon, rule, unit)
         neighbor = (first,) if neighbors == "add-remove" else (first, rows[0])

@@ -227,7 +227,10 @@ class StumpScore:
 class Weighs(Protocol):
     """A rule that tells what rows weigh: see `dpsel.core.target.WeightRule`."""
 
-    values: IntArray
+    @property
+    def values(self) -> IntArray:
+        """The weight of every group, for each round."""
+        ...
 
     def weights(self, y: FloatArray) -> RowWeights:
         """Return the weights of some rows, by their own target."""
@@ -259,8 +262,9 @@ class WeighedStump:
         if isinstance(part, Batch):
             self._batches.append(part)
         else:
+            # 0 for features that are not in the part: each is in one.
             first, values = part
-            self._values[:, first : first + values.shape[1]] = values
+            self._values[:, first : first + values.shape[1]] += values
 
     def total(self, first_feature: int = 0) -> tuple[int, IntArray]:
         """Return the scores of all features, a row for every round, and where they begin."""
