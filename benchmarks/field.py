@@ -31,6 +31,7 @@ from dpsel.core.arrays import FloatArray
 
 EPSILONS = (0.5, 1.0, 2.0, 5.0)
 SHOWN = 2.0
+MOST_SECONDS = 1200
 # Tables, and for those with more than two classes the one against the rest.
 TABLES = {"breast_cancer": 1, "wine": 0, "digits": 8, "modechoice": 1, "alon": 1, "sorlie": 4}
 ENVIRONMENTS = {
@@ -55,10 +56,10 @@ METHODS = {
 
 @dataclass
 class Found:
-    """What one method reached: for every epsilon, one number a table."""
+    """What one method reached: for every epsilon, a number for each table that it finished."""
 
-    accuracy: dict[float, list[float]] = field(default_factory=dict)
-    correlation: dict[float, list[float]] = field(default_factory=dict)
+    accuracy: dict[float, dict[str, float]] = field(default_factory=dict)
+    correlation: dict[float, dict[str, float]] = field(default_factory=dict)
     seconds: list[float] = field(default_factory=list)
     megabytes: list[float] = field(default_factory=list)
 
@@ -96,17 +97,20 @@ def write_folds(table: RealTable, repetitions: int, path: Path) -> None:
     np.savez(path, folds=count, **arrays)
 
 
-def measure(found: Found, python: str, method: str, table: RealTable, path: Path) -> bool:
-    """Add what a method reaches on one table; return whether it ran."""
+def measure(found: Found, python: str, method: str, table: RealTable, path: Path) -> None:
+    """Add what a method reaches on one table, if it can do that in the time there is."""
     script = Path(__file__).with_name("field_peers.py")
     peer = method in ENVIRONMENTS
     ours = str(script.parents[1])
     told = {**os.environ, "PYTHONPATH": "" if peer else ours, "OMP_NUM_THREADS": "1"}
     command = [python, str(script), method, str(path), json.dumps(EPSILONS)]
-    run = subprocess.run(command, capture_output=True, text=True, env=told, check=False)
-    if run.returncode:
-        print(f"{method} failed on {table.name}: {run.stderr.strip().splitlines()[-1]}\n")
-        return False
+    try:
+        run = subprocess.run(
+            command, capture_output=True, text=True, env=told, check=True, timeout=MOST_SECONDS
+        )
+    except subprocess.SubprocessError as error:
+        print(f"{method} did not finish on {table.name}: {type(error).__name__}\n")
+        return
     said = json.loads(run.stdout)
     found.seconds.append(said["seconds"])
     found.megabytes.append(said["megabytes"])
@@ -117,18 +121,20 @@ def measure(found: Found, python: str, method: str, table: RealTable, path: Path
         picks = np.array(said["picks"][str(epsilon)])
         folds = zip(picks, folds_of(table, repetitions), strict=True)
         wrong = sum(ridge_errors(table, pick, train, test) for pick, (_, _, train, test) in folds)
-        found.accuracy.setdefault(epsilon, []).append(1 - wrong / (repetitions * len(table.y)))
-        found.correlation.setdefault(epsilon, []).append(float(values[picks].mean() / best))
-    return True
+        right = 1 - wrong / (repetitions * len(table.y))
+        found.accuracy.setdefault(epsilon, {})[table.name] = right
+        share = float(values[picks].mean() / best)
+        found.correlation.setdefault(epsilon, {})[table.name] = share
 
 
-def _paired(values: list[float], ours: list[float]) -> str:
+def _paired(values: dict[str, float], ours: dict[str, float]) -> str:
     """Return a mean, and how far we are ahead with one standard error over tables."""
-    ahead: FloatArray = np.array(ours) - np.array(values)
-    mean = f"{np.mean(values):.2f}"
+    ahead: FloatArray = np.array([ours[name] - value for name, value in values.items()])
+    mean = f"{np.mean(list(values.values())):.2f}"
     if not ahead.any():
         return mean
-    return f"{mean} ({ahead.mean():+.2f} ± {ahead.std(ddof=1) / len(ahead) ** 0.5:.2f})"
+    some = "" if len(ahead) == len(ours) else f", on {len(ahead)} tables"
+    return f"{mean} ({ahead.mean():+.2f} ± {ahead.std(ddof=1) / len(ahead) ** 0.5:.2f}{some})"
 
 
 def print_table(results: dict[str, Found]) -> None:
@@ -161,7 +167,9 @@ def draw_figure(results: dict[str, Found], tables: int, path: Path) -> None:
         ]
     ):
         for number, (method, found) in enumerate(results.items()):
-            means = [float(np.mean(getattr(found, part)[epsilon])) for epsilon in EPSILONS]
+            means = [
+                float(np.mean(list(getattr(found, part)[epsilon].values()))) for epsilon in EPSILONS
+            ]
             ours = method == "stump"
             color = "0.6" if method == "random" else f"C{number}"
             style = ":" if method == "random" else "-"
@@ -211,10 +219,10 @@ def main() -> None:
         for method in METHODS:
             python = pythons.get(method, sys.executable)
             found = Found()
-            if python is not None and all(
-                measure(found, python, method, table, path)
-                for table, path in zip(tables, paths, strict=True)
-            ):
+            for table, path in zip(tables, paths, strict=True):
+                if python is not None:
+                    measure(found, python, method, table, path)
+            if found.seconds:
                 results[method] = found
     print(f"epsilon {SHOWN:g}, {given.repetitions} x {FOLDS} folds, one draw a fold: ", end="")
     print(", ".join(table.described() for table in tables) + "\n")
