@@ -20,6 +20,7 @@ import dpsel.cli.app
 import dpsel.cli.releasing
 import dpsel.selection.api
 import dpsel.selection.run
+import dpsel.selection.stump
 import dpsel.system.output
 import dpsel.system.process
 import dpsel.tables.delimited
@@ -39,8 +40,9 @@ PACKAGE = Path(dpsel.__file__).parent
 WATCHED = tuple(
     str(PACKAGE / part)
     for part in (
-        *("selection/run.py", "selection/record.py", "core/release.py", "budget/account.py"),
-        *("budget/ledger.py", "budget/database.py", "cli/releasing.py", "system/output.py"),
+        *("selection/run.py", "selection/stump.py", "selection/record.py", "core/release.py"),
+        *("budget/account.py", "budget/ledger.py", "budget/database.py", "cli/releasing.py"),
+        "system/output.py",
     )
 )
 
@@ -88,6 +90,12 @@ def at_statement(*starts: str) -> Callable[[], None]:
     return patch
 
 
+def after_all_draws() -> None:
+    """Die where a selection was drawn, by whatever score."""
+    after(dpsel.selection.run, "release")
+    after(dpsel.selection.stump, "release_stump")
+
+
 POINTS: dict[str, Callable[[], None]] = {
     "after BEGIN": at_statement("BEGIN IMMEDIATE", "PRAGMA"),
     "before INSERT": at_statement("BEGIN IMMEDIATE", "INSERT"),
@@ -96,7 +104,7 @@ POINTS: dict[str, Callable[[], None]] = {
     "after the charge": lambda: after(LedgerFile, "charge"),
     "at the first draw": lambda: before(SystemRandomness, "words"),
     "after the first draw": lambda: after(SystemRandomness, "words"),
-    "after all draws": lambda: after(dpsel.selection.run, "release"),
+    "after all draws": after_all_draws,
     "before the store": lambda: before(LedgerFile, "store"),
     "in the store": at_statement("BEGIN IMMEDIATE", "UPDATE", "COMMIT"),
     "after the store": lambda: after(LedgerFile, "store"),

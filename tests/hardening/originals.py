@@ -15,22 +15,9 @@ import pyarrow.parquet as pq
 from dpsel.tables.provenance import KEY, SCHEMA_ID, names_digest
 from tests.hardening.canaries import NUMBER, TEXT
 
-ASK = (
-    "--target",
-    "y",
-    "--k",
-    "2",
-    "--epsilon",
-    "1",
-    "--threads",
-    "1",
-    "--method",
-    "dp-sis",
-    "--lower",
-    "-1",
-    "--upper",
-    "1",
-)
+ASK = ("--target", "y", "--k", "2", "--epsilon", "1", "--threads", "1")
+DP_SIS = ("--method", "dp-sis")
+BOUNDED = (*DP_SIS, "--lower", "-1", "--upper", "1")
 LABELS = ("--positive", "ill")
 BOUNDS = {"default": {"lower": -1, "upper": 1}, "columns": {"x1": {"lower": 0, "upper": 9.5}}}
 TOML = "[default]\nlower = -1\nupper = 1\n[columns.x1]\nlower = 0\nupper = 9.5\n"
@@ -47,6 +34,14 @@ class Original:
     arguments: tuple[str, ...]
     settings: dict[str, Any] = field(default_factory=dict)
     """Limits of modules to set for the run: a small file is then read as a large one is."""
+
+    @property
+    def by_default(self) -> tuple[str, ...]:
+        """The arguments of a selection without the method that they name, and its bounds."""
+        if "--bounds" in self.arguments:
+            return self.arguments
+        words = " ".join(self.arguments)
+        return tuple(words.replace(" ".join(BOUNDED), "").replace(" ".join(DP_SIS), "").split())
 
 
 def frame(*, labels: bool = False) -> pl.DataFrame:
@@ -130,7 +125,7 @@ def _typed_originals() -> list[Original]:
     }
     for labels in (False, True):
         table = _typed_table(labels=labels)
-        options = (*ASK, *left_out, *(LABELS if labels else ()), "--person", "who")
+        options = (*ASK, *BOUNDED, *left_out, *(LABELS if labels else ()), "--person", "who")
         for way, settings in ways.items():
             content = parquet(table, **settings)
             arguments = ("select", "t.parquet", *options)
@@ -156,7 +151,8 @@ def _text_originals() -> list[Original]:
     found = []
     for labels in (False, True):
         table = frame(labels=labels)
-        options = (*ASK, *(LABELS if labels else ()), "--person", "who")
+        labelled = LABELS if labels else ()
+        options = (*ASK, *BOUNDED, *labelled, "--person", "who")
         plain = table.write_csv().encode()
         quoted = table.write_csv(quote_style="always", line_terminator="\r\n").encode()
         contents = {
@@ -171,7 +167,7 @@ def _text_originals() -> list[Original]:
         small = {"dpsel.tables.delimited._MANY_COLUMNS": 2}
         arguments = ("select", "t.csv", *options)
         found.append(Original("wide.csv", {"t.csv": plain}, "t.csv", arguments, small))
-        arguments = ("baseline", "t.csv", *ASK, *options[len(ASK) : -2], "--exclude", "who")
+        arguments = ("baseline", "t.csv", *ASK, *labelled, "--exclude", "who")
         method = ("--method", "dpkendall")
         found.append(Original("baseline", {"t.csv": plain}, "t.csv", (*arguments, *method)))
     return found
@@ -189,7 +185,7 @@ def _beside_originals() -> list[Original]:
         f'!series_matrix_table_begin\n"ID_REF"\t"s1"\t"s2"\n"g1"\t1\t{NUMBER}\n"g2"\t0.5\t-1\n'
         "!series_matrix_table_end\n"
     ).encode()
-    options = (*ASK, "--exclude", "who")
+    options = (*ASK, *DP_SIS, "--exclude", "who")
     made = ("o.parquet", "--target", "y", "--threads", "1", "--force")
     rows = (*made, "--features-in", "rows", "--labels", "l.csv", *LABELS)
     both = {"g.csv": genes, "l.csv": labels}

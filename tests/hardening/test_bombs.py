@@ -22,22 +22,8 @@ from tests.hardening import handmade_parquet as made
 from tests.hardening.measured import BOUND_KB, Measured, check, measured
 from tests.sample_tables import WRITERS, numbers, scored
 
-ASK = (
-    "--target",
-    "y",
-    "--k",
-    "1",
-    "--epsilon",
-    "1",
-    "--format",
-    "names",
-    "--method",
-    "dp-sis",
-    "--lower",
-    "-1",
-    "--upper",
-    "1",
-)
+DP_SIS = ("--method", "dp-sis", "--lower", "-1", "--upper", "1")
+ASK = ("--target", "y", "--k", "1", "--epsilon", "1", "--format", "names", *DP_SIS)
 ONE = struct.pack("<d", 1.0)
 LONG_FOOTER = "a" * parquet_footer._LONG_FOOTER
 MEBIBYTE = struct.pack("<i", 1 << 20) + b"a" * (1 << 20)

@@ -19,7 +19,7 @@ from dpsel.tables.sources import Source
 from tests.cli.conftest import Dpsel
 from tests.ledgers import make_ledger, rows
 from tests.s3_server import running
-from tests.sample_tables import WRITERS, Silent, numbers, request_for, selected
+from tests.sample_tables import WRITERS, Silent, numbers, request_for, select_on
 
 CHANGED = (
     "was changed while it was read; nothing of it is used. Run it again when nobody writes to it"
@@ -57,9 +57,11 @@ def touch_up(path: Path) -> None:
 
 
 CHANGES = (overwrite, append, cut_short, replace, touch_up)
+BOUNDED = ("--lower", "-1", "--upper", "1")
 COMMANDS = {
     "select": ("--target", "y", "--k", "1", "--epsilon", "1"),
-    "baseline": ("--target", "y", "--k", "1", "--method", "sis"),
+    "select --method dp-sis": ("--target", "y", "--k", "1", "--epsilon", "1", *BOUNDED),
+    "baseline": ("--target", "y", "--k", "1", *BOUNDED, "--method", "sis"),
     "preprocess": ("OUTPUT", "--target", "y"),
     "evaluate": ("--target", "y", "--k", "1", "--epsilon", "1", "--trials", "1", "--threads", "1"),
 }
@@ -107,11 +109,12 @@ def test_every_command_refuses_a_table_that_changes(
     table, output = aged(tmp_path / "t.csv"), tmp_path / "out.parquet"
     options = [output if word == "OUTPUT" else word for word in COMMANDS[command]]
     change_at_first_row(lambda: change(table))
-    done = dpsel(command, table, *options, "--no-progress")
+    words = (*command.split(), table, *options, "--no-progress")
+    done = dpsel(*words)
     assert (done.code, done.out) == (3, "")
     assert f"error: t.csv: {CHANGED}" in done.err
     assert not output.exists()
-    assert dpsel(command, table, *options, "--no-progress").code == 0
+    assert dpsel(*words).code == 0
 
 
 def test_the_charge_stays_and_is_stated(
@@ -142,7 +145,10 @@ def write_wide(frame: pl.DataFrame, path: Path) -> None:
 
 @pytest.mark.parametrize("change", [overwrite, append, cut_short, replace])
 @pytest.mark.parametrize("name", [*WRITERS, "wide.parquet"])
-def test_every_reader_is_watched(name: str, change: Callable[[Path], None], tmp_path: Path) -> None:
+@pytest.mark.parametrize("score", ["dot", "stump"])
+def test_every_reader_is_watched(
+    score: str, name: str, change: Callable[[Path], None], tmp_path: Path
+) -> None:
     if (name, change) == ("wide.parquet", cut_short):
         pytest.skip(
             "polars maps the file into memory: the system may end the process, see the docs"
@@ -151,12 +157,15 @@ def test_every_reader_is_watched(name: str, change: Callable[[Path], None], tmp_
     table, reporter = aged(tmp_path / name), Silent()
     reporter.size = once(lambda: change(table))  # type: ignore[method-assign]
     with pytest.raises(InputError) as raised:
-        selected(str(table), request_for(), reporter)
+        select_on(None, str(table), request_for(score=score), reporter)
     assert str(raised.value) == f"{name}: {CHANGED}"
 
 
 @pytest.mark.parametrize("at", [0, 1, 2])
-def test_every_file_of_a_folder_is_watched_until_all_are_read(at: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("score", ["dot", "stump"])
+def test_every_file_of_a_folder_is_watched_until_all_are_read(
+    score: str, at: int, tmp_path: Path
+) -> None:
     files = [tmp_path / f"{number}.parquet" for number in range(3)]
     for file in files:
         numbers(40, 3).write_parquet(file)
@@ -164,7 +173,7 @@ def test_every_file_of_a_folder_is_watched_until_all_are_read(at: int, tmp_path:
     reporter = Silent()
     reporter.size = once(lambda: replace(files[at]))  # type: ignore[method-assign]
     with pytest.raises(InputError) as raised:
-        selected(str(tmp_path), request_for(), reporter)
+        select_on(None, str(tmp_path), request_for(score=score), reporter)
     assert str(raised.value) == f"{at}.parquet: {CHANGED}"
 
 
@@ -237,7 +246,7 @@ def test_reading_a_table_is_no_change(tmp_path: Path, dpsel: Dpsel) -> None:
     table = tmp_path / "t.csv"
     # Older than its content, so that to read it sets a new time of access.
     os.utime(table, (1, 2))
-    for command in ("select", "baseline", "evaluate"):
-        done = dpsel(command, table, *COMMANDS[command])
+    for command in ("select", "select --method dp-sis", "baseline", "evaluate"):
+        done = dpsel(*command.split(), table, *COMMANDS[command])
         assert done.code == 0, done.err
         assert json.loads(done.out)

@@ -49,6 +49,7 @@ def test_a_clock_may_be_off_or_is_said_to_be(
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "LD_PRELOAD": str(clock)}
     environment["SECONDS_SINCE_1970"] = str(int(since.total_seconds()))
     ask = ["--target", "y", "--k", "1", "--epsilon", "1", "--format", "names"]
+    ask += ["--method", "dp-sis", "--lower", "-1", "--upper", "1"]
     run = [sys.executable, "-m", "dpsel", "select", "t.csv", *ask]
     done = subprocess.run(run, capture_output=True, env=environment, cwd=tmp_path, timeout=120)
     message = (

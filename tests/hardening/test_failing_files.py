@@ -15,22 +15,8 @@ from dpsel.tables.wide_parquet import open_wide_parquet
 from tests.cli.conftest import ROOT, Dpsel
 from tests.sample_tables import WRITERS, numbers
 
-ASK = (
-    "--target",
-    "y",
-    "--k",
-    "1",
-    "--epsilon",
-    "1",
-    "--format",
-    "names",
-    "--method",
-    "dp-sis",
-    "--lower",
-    "-1",
-    "--upper",
-    "1",
-)
+DP_SIS = ("--method", "dp-sis", "--lower", "-1", "--upper", "1")
+ASK = ("--target", "y", "--k", "1", "--epsilon", "1", "--format", "names", *DP_SIS)
 MEMORY = "/proc/self/mem"
 FILES = ["t.csv", "t.csv.gz", "t.parquet", "wide.parquet", "t.arrow", "t.arrows"]
 BYTES_OF_A_NAME = 600

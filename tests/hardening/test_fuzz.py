@@ -1,8 +1,8 @@
 """Damaged files of every kind: refused in one plain line or read, and no cell is ever shown.
 
 Every case has a number, and is the same each time: `python -m tests.hardening.fuzz_worker N 1`
-runs case N alone. DPSEL_FUZZ_CASES=50000 runs that many instead of 10,000, DPSEL_FUZZ_FIRST=N
-begins with case N; `pytest -m long` runs 200,000 others.
+runs case N alone. DPSEL_FUZZ_CASES=50000 runs that many instead of 10,000, half of them by stump,
+DPSEL_FUZZ_FIRST=N begins with case N; `pytest -m long` runs 400,000 others.
 """
 
 import os
@@ -11,7 +11,7 @@ import pytest
 
 from dpsel.errors import InputError
 from tests.hardening.canaries import NUMBER, TEXT, leaks
-from tests.hardening.fuzz_cases import Case, case, originals
+from tests.hardening.fuzz_cases import BY_DEFAULT, Case, case, originals
 from tests.hardening.fuzz_run import Findings, Wrong, run_cases
 from tests.hardening.fuzz_worker import Ended, complaint, run_case
 
@@ -29,8 +29,9 @@ def check(findings: Findings, count: int) -> None:
     assert findings.of_code(3) > count / 3
 
 
-def test_damaged_files_are_refused_or_read_and_no_cell_is_shown() -> None:
-    check(run_cases(FIRST, CASES), CASES)
+@pytest.mark.parametrize("start", [0, BY_DEFAULT])
+def test_damaged_files_are_refused_or_read_and_no_cell_is_shown(start: int) -> None:
+    check(run_cases(start + FIRST, CASES // 2), CASES // 2)
 
 
 @pytest.mark.parametrize(
@@ -56,8 +57,9 @@ def test_what_the_long_run_found_is_mended(number: int) -> None:
 
 
 @pytest.mark.long
-def test_very_many_damaged_files_are_refused_or_read() -> None:
-    found = run_cases(1_000_000, MANY)
+@pytest.mark.parametrize("start", [1_000_000, BY_DEFAULT + 1_000_000])
+def test_very_many_damaged_files_are_refused_or_read(start: int) -> None:
+    found = run_cases(start, MANY)
     print(f"{MANY} cases, exit codes {sorted(found.codes.items())}")  # noqa: T201
     check(found, MANY)
 
@@ -67,11 +69,17 @@ def folder(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(str(tmp_path))
 
 
+def without_damage(place: int, *, by_default: bool = False) -> Case:
+    sound = originals()[place]
+    arguments = sound.by_default if by_default else sound.arguments
+    return Case(sound.kind, sound.files, sound.damaged, arguments, sound.settings)
+
+
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("place", range(len(originals())))
-def test_files_without_damage_are_read(place: int) -> None:
-    sound = originals()[place]
-    this = Case(sound.kind, sound.files, sound.damaged, sound.arguments, sound.settings)
+@pytest.mark.parametrize("by_default", [False, True])
+def test_files_without_damage_are_read(place: int, by_default: bool) -> None:
+    this = without_damage(place, by_default=by_default)
     ended = run_case(this)
     assert ended.code == 0, ended.err
     assert complaint(this, ended) is None
@@ -91,7 +99,7 @@ def test_a_case_is_the_same_each_time_and_differs_from_the_next() -> None:
         (InputError(f"cannot read '{TEXT}'"), "leaks"),
         (InputError(f"cannot read {NUMBER}"), "leaks"),
         (InputError("one\ntwo\x1b"), None),
-        (SystemExit(0), "odd message"),
+        (SystemExit(0), "exit code 70"),
     ],
 )
 def test_the_judge_notices_a_leak_and_a_bug(
@@ -101,7 +109,7 @@ def test_the_judge_notices_a_leak_and_a_bug(
         raise raised
 
     monkeypatch.setattr("dpsel.selection.run.SelectJob.read", broken)
-    this = case(0)
+    this = without_damage(0)
     found = complaint(this, run_case(this))
     assert found is None if expected is None else (found or "").startswith(expected)
 
@@ -127,7 +135,7 @@ def test_the_judge_tells_what_a_library_prints_from_a_message_of_ours(
         raise InputError("no")
 
     monkeypatch.setattr("dpsel.selection.run.SelectJob.read", printing)
-    this, shown = case(0), b""
+    this, shown = without_damage(0), b""
     ended = run_case(this)
     assert ended == Ended(3, "", "error: no\n", "thread panicked\n")
     assert complaint(this, ended) is None

@@ -76,7 +76,7 @@ def test_columns_may_have_any_name(dpsel: Dpsel, tmp_path: Path) -> None:
     table = tmp_path / "t.parquet"
     columns = {name: [0.0, 1.0] * 30 for name in HOSTILE}
     pl.DataFrame({**columns, "y": [0.0, 1.0] * 30}).write_parquet(table)
-    options = ("--target", "y", "--k", len(HOSTILE), "--epsilon", 1, "--lower", 0, "--upper", 1)
+    options = ("--k", len(HOSTILE), *ASK[:2], *ASK[4:])
     done = dpsel("select", table, *options)
     assert done.code == 0, done.err
     assert json.loads(done.out)["selected_features"] == HOSTILE
@@ -101,7 +101,8 @@ def test_no_json_passes_on_what_a_name_tells_a_terminal(
     assert dpsel("budget", "init", "patients", "--epsilon", 5).code == 0
     options = ("--target", target, "--k", len(HOSTILE), "--epsilon", 1)
     table = "\u202et\x7f.parquet"
-    assert dpsel("select", table, *options, "--lower", 0, "--upper", 2).code == 0
+    bounded = ("--lower", 0, "--upper", 2, "--method", "dp-sis")
+    assert dpsel("select", table, *options, *bounded).code == 0
     for made in ("p.csv", "p.parquet"):
         assert dpsel("preprocess", table, made, "--target", target, "--positive", "\x9b").code == 0
     sweep = ("--trials", 1, "--method", "dp-sis", "--truth", "sis", "--threads", 1)
@@ -193,7 +194,7 @@ def test_tables_and_records_go_through_pipes(tmp_path: Path) -> None:
     script = (
         "mkfifo in.csv out; cat t.csv > in.csv & cat out > got & "
         f'"{sys.executable}" -m dpsel select in.csv --input-format csv --target y --k 1 '
-        "--epsilon 1 --lower 0 --upper 1 --output out; code=$?; wait; exit $code"
+        "--epsilon 1 --lower 0 --upper 1 --method dp-sis --output out; code=$?; wait; exit $code"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(["bash", "-c", script], cwd=tmp_path, timeout=60, env=environment)

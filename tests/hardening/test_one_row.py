@@ -16,26 +16,14 @@ from dpsel.tables.delimited_rows import cut_rows, rows_end
 from tests.cli.conftest import ROOT, Dpsel
 from tests.sample_tables import scored
 
-ASK = (
-    "--target",
-    "y",
-    "--k",
-    "1",
-    "--epsilon",
-    "1",
-    "--method",
-    "dp-sis",
-    "--lower",
-    "-1",
-    "--upper",
-    "1",
-)
+ASK = ("--target", "y", "--k", "1", "--epsilon", "1")
+DP_SIS = ("--method", "dp-sis", "--lower", "-1", "--upper", "1")
 
 
 def select(*arguments: object, seconds: float = 60) -> subprocess.CompletedProcess[bytes]:
     """Run `dpsel select` in a process of its own: it may hang, or die."""
     return subprocess.run(
-        [sys.executable, "-m", "dpsel", "select", *map(str, arguments), *ASK],
+        [sys.executable, "-m", "dpsel", "select", *map(str, arguments), *ASK, *DP_SIS],
         capture_output=True,
         timeout=seconds,
         cwd=ROOT,
@@ -57,7 +45,7 @@ def test_a_cell_with_many_line_breaks_stops_nothing(
     row = {"x": "1", "y": "1", cell: f'"{chr(10) * feeds}"'}
     path = tmp_path / "t.csv"
     path.write_text(f"x,y\n{row['x']},{row['y']}\n" + "1,1\n" * 10)
-    result = dpsel("select", path, *ASK)
+    result = dpsel("select", path, *ASK, *DP_SIS)
     assert (result.code, result.err) == (0, "")
 
 
@@ -141,7 +129,7 @@ def test_no_person_is_too_odd_and_no_two_are_taken_for_one(
 ) -> None:
     ones = pa.array([1.0] * 3)
     for path in write_tables(pa.table({"x": ones, "who": EXTREMES[kind], "y": ones}), tmp_path):
-        result = dpsel("select", path, *ASK, "--person", "who")
+        result = dpsel("select", path, *ASK, *DP_SIS, "--person", "who")
         assert (result.code, result.err) == (0, "")
         assert scored(str(path), person="who").values.tolist() == [3 * 2**32]
 
@@ -150,7 +138,7 @@ def test_no_person_is_too_odd_and_no_two_are_taken_for_one(
 def test_no_label_is_too_odd(kind: str, tmp_path: Path, dpsel: Dpsel) -> None:
     ones = pa.array([1.0] * 3)
     for path in write_tables(pa.table({"x": ones, "y": EXTREMES[kind]}), tmp_path):
-        result = dpsel("select", path, *ASK, "--positive", "ok", "--quiet")
+        result = dpsel("select", path, *ASK, *DP_SIS, "--positive", "ok", "--quiet")
         assert (result.code, result.err) == (0, "")
         shift = -1 if kind in ("text", "category") else -3
         assert scored(str(path), positive="ok").values.tolist() == [abs(shift) * 2**32]
@@ -192,7 +180,7 @@ def test_wide_parquet_files_may_hold_texts_in_another_encoding(
     for role, options in (("y", ("--positive", "ok")), ("who", ("--exclude", "who"))):
         table = pa.table({"x": ones, "y": ones}).drop_columns([role] if role == "y" else [])
         pq.write_table(table.append_column(role, odd), path)
-        method = ("--method", "dpkendall") if whole_rows else ()
+        method = ("--method", "dpkendall") if whole_rows else DP_SIS
         command = "baseline" if whole_rows else "select"
         result = dpsel(command, path, *ASK, *options, *method)
         assert (result.code, result.err) == (0, "")

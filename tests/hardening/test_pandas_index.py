@@ -24,7 +24,8 @@ from tests.sample_tables import scored
 HIDDEN = "__index_level_0__"
 COLUMNS = {"x": [1.0, 0.5, -1.0], "z": [0.5, 0.5, 0.5], "y": [1.0, 1.0, -1.0]}
 NUMBERS = [0, 2, 3]
-ASK: dict[str, Any] = {"target": "y", "k": 1, "epsilon": 1.0, "lower": -1, "upper": 1}
+BOUNDED: dict[str, Any] = {"method": "dp-sis", "lower": -1, "upper": 1}
+ASK: dict[str, Any] = {"target": "y", "k": 1, "epsilon": 1.0, **BOUNDED}
 
 
 def written_by_pandas(index: str | None) -> pa.Table:

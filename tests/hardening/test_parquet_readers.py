@@ -139,11 +139,16 @@ def test_the_other_reader_was_really_the_other(
     assert not any("decimal" in kind for kind in read)
 
 
+DP_SIS = ("--method", "dp-sis", "--lower", "-1", "--upper", "1")
+
+
 @pytest.mark.parametrize(
     "asked",
     [
         ("select", "--positive", "1", "--k", "1", "--epsilon", "1"),
         ("select", "--person", "who", "--k", "1", "--epsilon", "1"),
+        ("select", "--positive", "1", "--k", "1", "--epsilon", "1", *DP_SIS),
+        ("select", "--person", "who", "--k", "1", "--epsilon", "1", *DP_SIS),
         ("preprocess", "--encode-target"),
         ("preprocess", "--positive", "1"),
     ],

@@ -181,7 +181,7 @@ def test_passed_on_persons_are_recorded_and_no_feature(
     pq.write_table(of(pa.array([1, 2, 3])), path)
     found = preprocess(path, output)
     assert json.loads(dpsel("preprocess", "--show", found).out)["person"] == "who"
-    ask = ("--target", "y", "--k", "1", "--epsilon", "1")
+    ask = ("--target", "y", "--k", "1", "--epsilon", "1", "--method", "dp-sis")
     for options in ((), ("--person", "who")):
         record = json.loads(dpsel("select", found, *ask, *options).out)
         assert record["n_features"] == 1
@@ -204,7 +204,7 @@ def test_scaled_persons_are_refused(
         "pass it on with `dpsel preprocess --person 'who'`\n"
     )
     ask = ("--target", "y", "--person", "who")
-    selected = dpsel("select", scaled, *ask, "--k", "1", "--epsilon", "1")
+    selected = dpsel("select", scaled, *ask, "--k", "1", "--epsilon", "1", "--method", "dp-sis")
     assert (selected.code, selected.err) == (3, expected)
     again = dpsel("preprocess", scaled, tmp_path / f"again_{output}", *ask)
     assert (again.code, again.err) == (3, expected)
@@ -243,7 +243,8 @@ def test_a_record_without_persons_is_read_as_before(tmp_path: Path, dpsel: Dpsel
     del record["person"]
     metadata = {"dpsel.provenance": json.dumps(record)}
     pq.write_table(table.replace_schema_metadata(metadata), old)
-    result = dpsel("select", old, "--target", "y", "--k", "1", "--epsilon", "1")
+    ask = ("--target", "y", "--k", "1", "--epsilon", "1", "--method", "dp-sis")
+    result = dpsel("select", old, *ask)
     assert json.loads(result.out)["guarantee"]["end_to_end"] is True
 
 

@@ -35,22 +35,9 @@ from tests.hardening.neighbors import (
     text_table,
 )
 
-PUBLIC = (
-    "--k",
-    "2",
-    "--epsilon",
-    "1000",
-    "--seed",
-    "1",
-    "--threads",
-    "1",
-    "--method",
-    "dp-sis",
-    "--lower",
-    "-1",
-    "--upper",
-    "1",
-)
+PUBLIC = ("--k", "2", "--epsilon", "1000", "--seed", "1", "--threads", "1")
+BOUNDED = ("--lower", "-1", "--upper", "1")
+DP_SIS = ("--method", "dp-sis", *BOUNDED)
 NUMERIC = ("--target", "y", "--exclude", "note,label")
 LABELS = ("--target", "label", "--positive", "ill", "--exclude", "note,y")
 NO_PERSON = ("--exclude", "who")
@@ -119,13 +106,16 @@ def replayed(play: Play, command: Command, name: str, tables: Iterator[tuple[str
 
 def pairs() -> list[Command]:
     """Return every score with every mechanism, and every score for persons."""
-    asked = ("select", TABLE, *NUMERIC, *PUBLIC)
+    asked = {
+        score: ("select", TABLE, *NUMERIC, *PUBLIC, *(BOUNDED if kind.needs_bounds else ()))
+        for score, kind in SCORES.items()
+    }
     rows = [
-        (*asked, *NO_PERSON, "--score", score, "--mechanism", mechanism)
-        for score in SCORES
+        (*words, *NO_PERSON, "--score", score, "--mechanism", mechanism)
+        for score, words in asked.items()
         for mechanism in MECHANISMS
     ]
-    return [*rows, *((*asked, *PERSON, "--score", score) for score in SCORES)]
+    return [*rows, *((*words, *PERSON, "--score", score) for score, words in asked.items())]
 
 
 def check_record(text: bytes) -> None:
@@ -147,12 +137,16 @@ def test_no_score_and_no_mechanism_tells_neighbors_apart(
 
 
 SHAPES: list[Command] = [
-    ("select", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC, "--lower", "-1", "--upper", "1"),
+    ("select", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC, *DP_SIS),
+    ("select", TABLE, *LABELS, *PERSON, *PUBLIC, *DP_SIS, "--output", "out.json"),
+    ("select", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC),
     ("select", TABLE, *LABELS, *PERSON, *PUBLIC, "--output", "out.json"),
 ]
 
 
-@pytest.mark.parametrize("command", SHAPES, ids=["numbers", "labels"])
+@pytest.mark.parametrize(
+    "command", SHAPES, ids=["numbers", "labels", "stump of numbers", "stump of labels"]
+)
 @pytest.mark.parametrize("name", [*TEXT_FORMATS, *TYPED_FORMATS])
 def test_no_format_tells_neighbors_apart(name: str, command: Command, play: Play) -> None:
     first = replayed(play, command, name, neighbors(name))
@@ -164,20 +158,20 @@ def test_no_format_tells_neighbors_apart(name: str, command: Command, play: Play
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.csv.gz", "t.parquet", "t.arrow", "t.arrows"])
 def test_standard_input_tells_no_neighbors_apart(name: str, play: Play) -> None:
     kind = {"gz": "csv", "arrows": "arrow"}.get(name.split(".")[-1], name.split(".")[-1])
-    command = ("select", "-", "--input-format", kind, *NUMERIC, *NO_PERSON, *PUBLIC)
+    command = ("select", "-", "--input-format", kind, *NUMERIC, *NO_PERSON, *PUBLIC, *DP_SIS)
     check_record(replayed(play, command, name, neighbors(name, places=(60,))).out)
 
 
 @pytest.mark.parametrize("output_format", ["names", "indices"])
 def test_names_and_indices_alone_tell_no_neighbors_apart(output_format: str, play: Play) -> None:
-    command = ("select", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC, "--format", output_format)
+    command = ("select", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC, *DP_SIS, "--format", output_format)
     first = replayed(play, command, "t.csv", neighbors("t.csv", places=(0,)))
     assert first.out == (b"x1\nx2\n" if output_format == "names" else b"0\n2\n")
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
 @pytest.mark.parametrize(
-    "method", [("two-stage", "--blocks", "5", "--penalty", "0.05"), ("dpkendall",)]
+    "method", [("two-stage", "--blocks", "5", "--penalty", "0.05", *BOUNDED), ("dpkendall",)]
 )
 def test_no_private_baseline_tells_neighbors_apart(method: Command, name: str, play: Play) -> None:
     command = ("baseline", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC, "--method", *method)
@@ -202,7 +196,7 @@ def test_no_ledger_tells_neighbors_apart(
     assert play(made, "unused", b"").code == 0
     # Without a seed: the scores are so far apart that another selection has no chance worth naming.
     private = ("--k", "2", "--epsilon", "1000", "--threads", "1", "--ledger", "l", *place)
-    command = ("select", TABLE, *NUMERIC, *NO_PERSON, *private, "--quiet")
+    command = ("select", TABLE, *NUMERIC, *NO_PERSON, *private, *DP_SIS, "--quiet")
     tables = neighbors("t.csv", (60,))
     first, charge = play(command, "t.csv", next(tables)[1]), last_charge(ledger)
     check_record(first.out)
@@ -240,7 +234,7 @@ def test_a_record_that_tells_is_noticed(play: Play, monkeypatch: pytest.MonkeyPa
         return selection_text(selection).replace("{", f'{{"size": {size}, ', 1)
 
     monkeypatch.setattr("dpsel.selection.run.selection_text", telling)
-    command = ("select", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC)
+    command = ("select", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC, *DP_SIS)
     with pytest.raises(AssertionError, match="without row 0"):
         replayed(play, command, "t.csv", neighbors("t.csv", (0,)))
 
@@ -248,7 +242,7 @@ def test_a_record_that_tells_is_noticed(play: Play, monkeypatch: pytest.MonkeyPa
 def test_another_exit_code_a_file_left_and_a_leak_are_noticed(
     play: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = ("select", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC)
+    command = ("select", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC, *DP_SIS)
 
     def changed(change: Callable[[Left], Left]) -> Play:
         calls = iter(range(100_000))
@@ -277,7 +271,7 @@ def with_column(cells: list[str]) -> bytes:
 
 
 def test_words_in_two_rows_are_a_documented_exception(play: Play) -> None:
-    command = ("select", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC)
+    command = ("select", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC, *DP_SIS)
     one = with_column(["north", *[""] * (ROWS - 1)])
     two = with_column(["north", "south", *[""] * (ROWS - 2)])
     assert [play(command, "t.csv", table).code for table in (one, two)] == [0, 3]
@@ -290,7 +284,7 @@ def test_words_in_two_rows_are_a_documented_exception(play: Play) -> None:
 
 @pytest.mark.parametrize("cell", ['5"', '"5', '"a"b', '"a" '])
 def test_a_stray_quote_is_a_documented_exception(cell: str, play: Play) -> None:
-    command = ("select", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC)
+    command = ("select", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC, *DP_SIS)
     cells = [""] * ROWS
     assert play(command, "t.csv", with_column(cells)).code == 0
     refused = play(command, "t.csv", with_column([*cells[:50], cell, *cells[51:]]))

@@ -19,6 +19,9 @@ from tests.ledgers import make_ledger, rows
 ROOT = Path(__file__).parents[2]
 KILLED = -int(signal.SIGKILL)
 RUN = ("select", "t.csv", "--target", "y", "--k", "1", "--epsilon", "2", "--ledger", "patients")
+DP_SIS = ("--method", "dp-sis", "--lower", "-1", "--upper", "1")
+STUMP = ("--method", "stump")
+BOTH = pytest.mark.parametrize("method", [DP_SIS, STUMP], ids=["dp-sis", "stump"])
 
 
 @dataclass(frozen=True)
@@ -53,10 +56,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def job(folder: Path, name: str, *more: str, **how: Any) -> dict[str, Any]:
+def job(
+    folder: Path, name: str, *more: str, method: Sequence[str] = DP_SIS, **how: Any
+) -> dict[str, Any]:
     """Return a job on a ledger file of its own, which a name stands for."""
     return {
-        "arguments": [*RUN, *more],
+        "arguments": [*RUN, *method, *more],
         "environment": {"DPSEL_LEDGER_FILE": str(folder / f"{name}.ledger")},
         **{kind: str(folder / f"{name}.{kind}") for kind in ("out", "err", "drawn")},
         **how,
@@ -120,15 +125,19 @@ EXPECTED = {
 }
 
 
+@BOTH
 def test_a_run_that_is_killed_keeps_its_charge_and_releases_nothing_without_one(
-    folder: Path,
+    folder: Path, method: Sequence[str]
 ) -> None:
     assert EXPECTED.keys() == POINTS.keys()
     names = [f"point {number}" for number in range(len(POINTS))]
     points = dict(zip(names, POINTS, strict=True))
     found = left_behind(
         folder,
-        {name: job(folder, name, "--run-id", "a", point=point) for name, point in points.items()},
+        {
+            name: job(folder, name, "--run-id", "a", method=method, point=point)
+            for name, point in points.items()
+        },
     )
     for name, point in points.items():
         left = found[name]
@@ -139,7 +148,7 @@ def test_a_run_that_is_killed_keeps_its_charge_and_releases_nothing_without_one(
         assert bool(left.out) is written, point
         assert left.problems == [], point
     # Run again: what was stored is printed at no cost, all else is charged as a new draw.
-    statuses = run_all([[job(folder, name, "--run-id", "a") for name in points]])
+    statuses = run_all([[job(folder, name, "--run-id", "a", method=method) for name in points]])
     for name, point in points.items():
         charges, stored, _ = EXPECTED[point]
         again = look(folder, name, 0)
@@ -176,8 +185,8 @@ def test_a_wrong_order_is_noticed(folder: Path, mutant: str, point: str, problem
     assert found["right"].problems == []
 
 
-def count_lines(folder: Path) -> int:
-    found = left_behind(folder, {"count": job(folder, "count", line=-1)})
+def count_lines(folder: Path, method: Sequence[str] = DP_SIS) -> int:
+    found = left_behind(folder, {"count": job(folder, "count", method=method, line=-1)})
     assert found["count"].status == 0
     return int((folder / "count.out.lines").read_text())
 
@@ -201,15 +210,17 @@ def check_sweep(found: dict[str, Left]) -> None:
     assert (stored[0], stored[-1]) == (False, True)
 
 
-def test_a_run_can_die_at_lines_all_along(folder: Path) -> None:
-    total = count_lines(folder)
-    check_sweep(sweep(folder, [*range(0, total - 1, total // 20), total - 1]))
+@BOTH
+def test_a_run_can_die_at_lines_all_along(folder: Path, method: Sequence[str]) -> None:
+    total = count_lines(folder, method)
+    check_sweep(sweep(folder, [*range(0, total - 1, total // 20), total - 1], method=method))
 
 
 @pytest.mark.long
-def test_a_run_can_die_at_any_line(folder: Path) -> None:
-    lines = count_lines(folder)
-    check_sweep(sweep(folder, list(range(lines))))
+@BOTH
+def test_a_run_can_die_at_any_line(folder: Path, method: Sequence[str]) -> None:
+    lines = count_lines(folder, method)
+    check_sweep(sweep(folder, list(range(lines)), method=method))
     print(f"killed at {lines} lines")  # noqa: T201
 
 

@@ -3,6 +3,7 @@
 import sys
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -292,13 +293,15 @@ def test_the_number_of_rows_is_never_held_in_memory_by_the_cap() -> None:
     assert limit._seen == {"a": 2}
 
 
-def test_the_same_seed_selects_the_same_from_every_format(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [{}, {"method": "dp-sis", "lower": -1, "upper": 1}])
+@pytest.mark.filterwarnings("ignore:to select")
+def test_the_same_seed_selects_the_same_from_every_format(
+    how: dict[str, Any], tmp_path: Path
+) -> None:
     found = set()
     for name, write in WRITERS.items():
         write(FRAME, tmp_path / name)
-        selection = dpsel.select(
-            tmp_path / name, target="y", k=3, epsilon=2, lower=-1, upper=1, seed=9
-        )
+        selection = dpsel.select(tmp_path / name, target="y", k=3, epsilon=2, **how, seed=9)
         found.add(selection.selected_features)
     assert len(found) == 1
 
