@@ -1,8 +1,8 @@
 """A private median that decides its own ties, drawn exactly, with no bounds on the numbers.
 
-The outcome is (v, j): a float v, and tau = j / 64 for j in 0..64, the share of the rows at v that
-count as below it. With x = #{y < v} + tau #{y = v} - n / 2, rows so far from an even split, and
-c = floor(2 |x|), its weight is base(v) g(c):
+The outcome is (v, j): a float v, and tau = j / 2^32 for j in 0..2^32, the share of the rows at v
+that count as below it. With x = #{y < v} + tau #{y = v} - n / 2, rows so far from an even split,
+and c = floor(2 |x|), its weight is base(v) g(c):
 
 - base, a public measure on all finite floats, in whole numbers. Of its mass 0.2 lie on all floats
   alike, 0.2 on those with 2^-14 <= |v| <= 2^30, 0.3 on whole numbers and 0.2 on hundredths, in
@@ -29,8 +29,8 @@ from dpsel.core.arrays import FloatArray
 from dpsel.core.discrete import whole_below
 from dpsel.core.randomness import Randomness
 
-TAUS = 64
-"""tau is a multiple of 1 / 64."""
+TAUS = 1 << 32
+"""tau is a multiple of 2^-32: however many rows are tied, some tau splits them evenly."""
 
 _STARTING_BITS = 96
 _RATE_BITS = 64
@@ -40,7 +40,7 @@ _LARGEST = 0x7FEFFFFFFFFFFFFF
 
 @dataclass(frozen=True)
 class Median:
-    """Where the target's weights change sign, and how many 64ths of the rows there are below."""
+    """Where the target's weights change sign, and which part of TAUS of the rows there is below."""
 
     value: float
     below: int
@@ -66,22 +66,29 @@ class Piece:
 
     first: int
     last: int
-    levels: tuple[int, ...]
-    """g(c) for each tau; only one where it is the same for all."""
+    runs: tuple[tuple[int, int], ...]
+    """How many taus in a row, from 0 on, have the same g(c), and that."""
 
     @property
     def weight(self) -> int:
         """The weight of all outcomes in this piece."""
-        shared = (TAUS + 1) // len(self.levels)
-        return (mass_below(self.last) - mass_below(self.first)) * sum(self.levels) * shared
+        return (mass_below(self.last) - mass_below(self.first)) * self._weight_of_a_float
+
+    @property
+    def _weight_of_a_float(self) -> int:
+        """The weight of one float with all its taus, for each unit of its mass."""
+        return sum(count * level for count, level in self.runs)
 
     def outcome(self, drawn: int) -> Median:
         """Return the outcome at a place within the weight."""
-        shared = (TAUS + 1) // len(self.levels)
-        place, rest = divmod(drawn, sum(self.levels) * shared)
-        ends = list(accumulate(self.levels * shared))
+        place, rest = divmod(drawn, self._weight_of_a_float)
+        ends = list(accumulate(count * level for count, level in self.runs))
+        run = bisect_right(ends, rest)
+        before = sum(count for count, _ in self.runs[:run])
+        count, level = self.runs[run]
         mass = mass_below(self.first) + place
-        return Median(_float_of(_key_at(mass, self.first, self.last)), bisect_right(ends, rest))
+        below = before + (rest - ends[run] + count * level) // level
+        return Median(_float_of(_key_at(mass, self.first, self.last)), below)
 
 
 class MedianLaw:
@@ -120,12 +127,30 @@ def _pieces(y: FloatArray, epsilon: Fraction, steps: int) -> Iterator[Piece]:
     below = first
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
         here = key_of(value)
-        yield Piece(key, here, (levels[min(abs(2 * below - n), farthest)],))
-        # In units of 1 / TAUS of a step.
-        far = (abs(TAUS * (2 * below - n) + 2 * j * count) for j in range(TAUS + 1))
-        yield Piece(here, here + 1, tuple(levels[min(c // TAUS, farthest)] for c in far))
+        yield Piece(key, here, ((TAUS + 1, levels[min(abs(2 * below - n), farthest)]),))
+        yield Piece(here, here + 1, tuple(_runs(2 * below - n, 2 * count, levels)))
         key, below = here + 1, below + count
-    yield Piece(key, _LARGEST + 1, (levels[min(abs(2 * below - n), farthest)],))
+    yield Piece(key, _LARGEST + 1, ((TAUS + 1, levels[min(abs(2 * below - n), farthest)]),))
+
+
+def _runs(first: int, step: int, levels: list[int]) -> Iterator[tuple[int, int]]:
+    """Give how many taus in a row have the same g(c), where 2 x goes from `first` by `step`.
+
+    In units of 1 / TAUS of a step, 2 x is `start + step * j`, and c the whole steps of its size.
+    """
+    start, farthest, j = first * TAUS, len(levels) - 1, 0
+    while j <= TAUS:
+        here = start + step * j
+        c = min(abs(here) // TAUS, farthest)
+        if here < 0:  # The last that is still as far below 0.
+            last = (-c * TAUS - start) // step
+        elif c == farthest:
+            last = TAUS
+        else:
+            last = ((c + 1) * TAUS - start - 1) // step
+        last = min(last, TAUS)
+        yield last - j + 1, levels[c]
+        j = last + 1
 
 
 def _rate(epsilon: Fraction, steps: int) -> int:

@@ -133,22 +133,31 @@ def law_of(y: list[float], epsilon: Fraction, steps: int) -> list[Piece]:
 
 
 def as_table(pieces: list[Piece]) -> dict[tuple[int, int], float]:
-    """Return the chance of each piece, and of each tau in pieces of one float."""
+    """Return the chance of each piece, and within it of each run of taus."""
     total = sum(piece.weight for piece in pieces)
     law: dict[tuple[int, int], float] = {}
     for index, piece in enumerate(pieces):
-        if len(piece.levels) == 1:
-            law[index, -1] = piece.weight / total
-        else:
-            mass = mass_below(piece.last) - mass_below(piece.first)
-            law |= {(index, j): mass * level / total for j, level in enumerate(piece.levels)}
+        mass = mass_below(piece.last) - mass_below(piece.first)
+        law |= {
+            (index, run): mass * count * level / total
+            for run, (count, level) in enumerate(piece.runs)
+        }
     return law
+
+
+def run_at(piece: Piece, tau: int) -> int:
+    """Return the run of taus that one is in."""
+    return int(np.searchsorted(np.cumsum([count for count, _ in piece.runs]), tau, side="right"))
+
+
+def level_at(piece: Piece, tau: int) -> int:
+    return piece.runs[run_at(piece, tau)][1]
 
 
 def place_of(pieces: list[Piece], median: Median) -> tuple[int, int]:
     key = key_of(median.value)
     index = next(i for i, piece in enumerate(pieces) if piece.first <= key < piece.last)
-    return index, median.below if len(pieces[index].levels) > 1 else -1
+    return index, run_at(pieces[index], median.below)
 
 
 def median_fit(y: list[float], drawn_with: float, checked_against: float) -> float:
@@ -203,13 +212,44 @@ def test_medians_reach_as_far_as_the_law_is_cut() -> None:
     assert pieces[0].first == key_of(-np.finfo(float).max)
     assert pieces[-1].last == key_of(np.finfo(float).max) + 1
     assert all(a.last == b.first for a, b in pairwise(pieces))
-    assert pieces[0].levels == pieces[-1].levels == (min(min(p.levels) for p in pieces),)
+    lowest = min(level for piece in pieces for _, level in piece.runs)
+    assert pieces[0].runs == pieces[-1].runs == ((TAUS + 1, lowest),)
     # What the definition says, at single values.
-    full = {piece.first: piece.levels for piece in pieces if len(piece.levels) > 1}
-    middle = full[key_of(0.0)]
-    assert middle[TAUS // 2] == 2**96
-    assert middle[0] == middle[TAUS] < 2**96
-    assert full[key_of(10.0)][TAUS // 2] == full[key_of(-10.0)][TAUS // 2] < middle[0]
+    full = {piece.first: piece for piece in pieces if len(piece.runs) > 1}
+    middle, half = full[key_of(0.0)], TAUS // 2
+    assert level_at(middle, half) == 2**96
+    assert level_at(middle, 0) == level_at(middle, TAUS) < 2**96
+    ten, minus_ten = full[key_of(10.0)], full[key_of(-10.0)]
+    assert level_at(ten, half) == level_at(minus_ten, half) < level_at(middle, 0)
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 1.0, 2.0]), min_size=1, max_size=40),
+    st.fractions(Fraction(1, 20), Fraction(4)),
+    st.integers(0, TAUS),
+)
+def test_runs_of_taus_are_what_the_definition_says(
+    y: list[float], epsilon: Fraction, tau: int
+) -> None:
+    pieces = law_of(y, epsilon, 1)
+    levels = _levels(_rate(epsilon, 1))
+    for value in set(y):
+        piece = next(p for p in pieces if p.first <= key_of(value) < p.last)
+        assert sum(count for count, _ in piece.runs) == TAUS + 1
+        for j in (0, tau, TAUS // 3, TAUS // 2, TAUS):
+            twice = Fraction(2 * sum(v < value for v in y) - len(y))
+            c = math.floor(abs(twice + Fraction(2 * j, TAUS) * y.count(value)))
+            assert level_at(piece, j) == levels[min(c, len(levels) - 1)]
+
+
+@pytest.mark.parametrize("epsilon", ["1/3", "3", "50"])
+def test_many_rows_at_one_value_are_split_evenly(epsilon: str) -> None:
+    # With taus of few digits none came near the middle, and the draw was from the base measure.
+    y = np.repeat([0.0, 1.0, 2.0], [350_000, 450_000, 200_000])
+    for seed in range(20):
+        found = private_median(y, Fraction(epsilon), 1, SeededRandomness(seed))
+        assert found.value == 1.0
+        assert found.below / TAUS == pytest.approx(1 / 3, abs=1e-3)
 
 
 CELLS = [-1.0, 0.0, 0.5, INF, NAN]
@@ -220,8 +260,8 @@ def chances_at(pieces: list[Piece], keys: list[int]) -> FloatArray:
     total = sum(piece.weight for piece in pieces)
     found = []
     for key in keys:
-        levels = next(piece.levels for piece in pieces if piece.first <= key < piece.last)
-        found += [level / total for level in levels * ((TAUS + 1) // len(levels))]
+        piece = next(piece for piece in pieces if piece.first <= key < piece.last)
+        found += [level_at(piece, TAUS * j // 64) / total for j in range(65)]
     return np.array(found)
 
 
@@ -296,7 +336,7 @@ def test_signs_at_the_median_are_balanced(make: str) -> None:
 
 def test_signs_are_what_the_centre_says() -> None:
     y = np.array([1.0, 2.0, 3.0, NAN, INF, -INF, 2.0])
-    weights = sign_rule(Median(2.0, 16)).weights(y)
+    weights = sign_rule(Median(2.0, TAUS // 4)).weights(y)
     half = UNIT // 2
     expected = [-UNIT, half, UNIT, 0, UNIT, -UNIT, half]
     assert weights.values[0][weights.groups].tolist() == expected
