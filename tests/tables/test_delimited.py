@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dpsel.core.scores.registry import SCORES
 from dpsel.errors import InputError
 from dpsel.tables import delimited as cells_module
 from dpsel.tables import delimited_rows as rows_of_text
@@ -273,7 +274,7 @@ def write(tmp_path: Path, *lines: str) -> str:
 def test_a_text_column_is_named_with_what_to_do(tmp_path: Path) -> None:
     path = write(tmp_path, "ward,x,y", "north,1,1", "south,1,1")
     with pytest.raises(InputError) as raised:
-        scored(path)
+        scored(path, score="kendall")
     assert str(raised.value).startswith(TEXT_COLUMN)
     assert scored(path, exclude=("ward",)).values.tolist() == [2 * 2**32]
     assert scored(path, features=("x",)).values.tolist() == [2 * 2**32]
@@ -283,7 +284,7 @@ def test_a_text_column_is_named_with_what_to_do(tmp_path: Path) -> None:
 def test_a_text_target_is_refused_with_what_to_do(tmp_path: Path) -> None:
     path = write(tmp_path, "x,y", "1,ill", "1,well")
     with pytest.raises(InputError) as raised:
-        scored(path)
+        scored(path, score="kendall")
     assert str(raised.value) == (
         "t.csv: the target 'y' holds text; "
         "name one of its labels with --positive LABEL, code them all with "
@@ -295,7 +296,8 @@ def test_a_text_target_is_refused_with_what_to_do(tmp_path: Path) -> None:
 def test_one_row_of_words_stops_nothing_whatever_else_there_is(tmp_path: Path) -> None:
     for others in ([], ["1,1,1"], [",,"], ["NA,NaN,null"]):
         lines = ["ward,x,y", *others, "north,abc,def", *others]
-        assert len(scored(write(tmp_path, *lines)).values) == 2
+        for score in SCORES:
+            assert len(scored(write(tmp_path, *lines), score=score).values) == 2
 
 
 UNIT = {"lower": 0, "upper": 1}
@@ -332,9 +334,10 @@ def test_without_a_word_of_the_user_one_row_may_decide_as_the_documents_say(
     before: list[str], after: list[str], tmp_path: Path
 ) -> None:
     assert abs(len(before) - len(after)) == 1
-    assert len(scored(write(tmp_path, "ward,x,y", *before)).values) == 2
+    # Without bounds, which say that all columns are numbers.
+    assert len(scored(write(tmp_path, "ward,x,y", *before), score="kendall").values) == 2
     with pytest.raises(InputError) as raised:
-        scored(write(tmp_path, "ward,x,y", *after))
+        scored(write(tmp_path, "ward,x,y", *after), score="kendall")
     assert str(raised.value).startswith(TEXT_COLUMN)
 
 

@@ -83,7 +83,7 @@ def test_columns_of_folders_are_read_as_pyarrow_reads_them(
 ) -> None:
     frame = write_folder(tmp_path / "t")
     options = {**CASES[case], "score": score}
-    if score == "kendall" and "bounds" in options:
+    if not SCORES[score].needs_bounds and "bounds" in options:
         del options["bounds"]
         if options.get("target") == "year" or case == "feature":
             options["features"] = ["x*", "year"]
