@@ -15,12 +15,15 @@ linear_model = pytest.importorskip("sklearn.linear_model", reason="needs scikit-
 
 BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
 RAW = ROOT / "sample_data" / "synthetic_raw.csv"
+UNIT = ("--lower", -1, "--upper", 1)
 PLANTED = [1, 3, 7, 8, 13, 15, 30, 33]
 SHARED = ROOT.parent / "shared" / "data"
 
 
 def record(dpsel: Dpsel, method: str, *options: object, table: Path = BOUNDED) -> dict[str, Any]:
-    result = dpsel("baseline", table, "--target", "y", "--k", 8, "--method", method, *options)
+    bounds = UNIT if table == BOUNDED and method != "dpkendall" else ()
+    asked = ("--target", "y", "--k", 8, "--method", method, *bounds, *options)
+    result = dpsel("baseline", table, *asked)
     assert result.code == 0, result.err
     found: dict[str, Any] = json.loads(result.out)
     return found
@@ -49,16 +52,16 @@ def test_the_holder_hears_when_nothing_decided_a_selection(dpsel: Dpsel, tmp_pat
     frame = pl.DataFrame({f"x{i}": [2.0 + i, 3.0, 4.0] for i in range(5)})
     frame.with_columns(y=pl.Series([9.0, 8.0, 7.0])).write_parquet(path := tmp_path / "t.parquet")
     for method, tied in (("sis", 5), ("lasso", 5)):
-        result = dpsel("baseline", path, "--target", "y", "--k", 3, "--method", method)
+        result = dpsel("baseline", path, "--target", "y", "--k", 3, "--method", method, *UNIT)
         assert json.loads(result.out)["selected_indices"] == [0, 1, 2]
-        assert "100% of the cells are outside [-1, 1] and were clipped" in result.err
+        assert "of the features' cells 100.0% were clipped to their bounds" in result.err
         assert (
             f"note: {tied} features tie for the last of the 3 places by {method}: nothing tells "
             "them apart, and the first columns were taken\n"
         ) in result.err
-    ask = ("baseline", path, "--target", "y", "--k", 3, "--method", "sis")
+    ask = ("baseline", path, "--target", "y", "--k", 3, "--method", "sis", *UNIT)
     assert "tie" not in dpsel(*ask, "--quiet").err
-    bounded = dpsel("baseline", BOUNDED, "--target", "y", "--k", 8, "--method", "sis")
+    bounded = dpsel("baseline", BOUNDED, "--target", "y", "--k", 8, "--method", "sis", *UNIT)
     assert "tie" not in bounded.err
     assert "clipped" not in bounded.err
 
@@ -182,14 +185,17 @@ SEED = "a draw with --seed is not private"
 @pytest.mark.parametrize(
     ("because", "run"),
     [
-        (METHOD, ("baseline", "--method", "sis")),
+        (METHOD, ("baseline", "--method", "sis", *UNIT)),
         # Contiguous: in random blocks of so few rows, features tie now and then, which is noted.
         (
             METHOD,
-            ("baseline", "--method", "two-stage", "--no-privacy", "--blocks", 2, "--contiguous"),
+            (
+                *("baseline", "--method", "two-stage", "--no-privacy", *UNIT),
+                *("--blocks", 2, "--contiguous"),
+            ),
         ),
         (SEED, ("baseline", "--method", "dpkendall", "--epsilon", 1, "--seed", 1)),
-        (SEED, ("select", "--epsilon", 1, "--seed", 1)),
+        (SEED, ("select", "--method", "dp-sis", "--epsilon", 1, "--seed", 1, *UNIT)),
     ],
 )
 def test_a_result_without_privacy_is_marked_for_its_holder_quiet_or_not(

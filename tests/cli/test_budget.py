@@ -12,7 +12,8 @@ import pytest
 from tests.cli.conftest import Dpsel
 from tests.ledgers import tamper
 
-ASK = ("--target", "y", "--k", 1, "--epsilon", 2)
+DP_SIS = ("--target", "y", "--k", 1, "--method", "dp-sis", "--epsilon", 2)
+ASK = ("--lower", -1, "--upper", 1, *DP_SIS)
 
 
 @pytest.fixture
@@ -183,7 +184,7 @@ def test_an_export_states_the_scope_of_the_release(
     assert dpsel("preprocess", "t.csv", table, "--target", "y", *made).code == 0
     assert dpsel("budget", "init", "patients", "--epsilon", 10).code == 0
     bounds = () if end_to_end else ("--lower", -1, "--upper", 1)
-    run = ("select", table, *ASK, *bounds, "--ledger", "patients", "--run-id", "a")
+    run = ("select", table, *DP_SIS, *bounds, "--ledger", "patients", "--run-id", "a")
     release = dpsel(*run).out
     (entry,) = json.loads(dpsel("budget", "export", "patients").out)["log"]
     assert entry["release"] == json.loads(release)

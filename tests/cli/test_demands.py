@@ -17,6 +17,7 @@ from tests.tables.test_wide_parquet import steps
 
 __all__ = ["steps"]
 ASK = ("--target", "y", "--k", 1, "--epsilon", 2)
+DP_SIS = ("select", "--method", "dp-sis")
 KENDALL = ("baseline", "--method", "dpkendall")
 TWO_STAGE = ("baseline", "--method", "two-stage", "--blocks", 2)
 BOUNDED = ("--lower", 0, "--upper", 1)
@@ -53,7 +54,9 @@ def demand(how: str, option: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str,
 
 
 @pytest.mark.parametrize("how", ["option", "1"])
-@pytest.mark.parametrize("command", [("select",), KENDALL, TWO_STAGE])
+@pytest.mark.parametrize(
+    "command", [("select",), (*DP_SIS, *BOUNDED), KENDALL, (*TWO_STAGE, *BOUNDED)]
+)
 def test_a_run_without_a_ledger_is_refused_if_one_is_required(
     command: tuple[object, ...],
     how: str,
@@ -78,7 +81,8 @@ def test_a_run_without_a_ledger_is_refused_if_one_is_required(
 @pytest.mark.parametrize(
     ("because", "run"),
     [
-        ("a draw with --seed is not private", ("select", "--seed", 1, *BOUNDED)),
+        ("a draw with --seed is not private", ("select", "--seed", 1)),
+        ("a draw with --seed is not private", (*DP_SIS, "--seed", 1, *BOUNDED)),
         ("a draw with --seed is not private", (*KENDALL, "--seed", 1)),
         ("the method is not private", ("baseline", "--method", "sis", *BOUNDED)),
         ("the method is not private", (*TWO_STAGE, "--no-privacy", *BOUNDED)),
@@ -97,8 +101,8 @@ def test_what_is_not_private_meets_no_demand(
 
 
 @pytest.mark.parametrize("how", ["option", "1"])
-@pytest.mark.parametrize("command", [("select",), TWO_STAGE])
-def test_a_table_without_bounds_is_refused_if_all_must_be_covered(
+@pytest.mark.parametrize("command", [DP_SIS, TWO_STAGE])
+def test_a_table_without_bounds_is_refused_whether_or_not_all_must_be_covered(
     command: tuple[object, ...],
     how: str,
     place: Path,
@@ -107,13 +111,16 @@ def test_a_table_without_bounds_is_refused_if_all_must_be_covered(
 ) -> None:
     more = (*demand(how, "--require-end-to-end", monkeypatch), "--ledger", "patients")
     run = (command[0], "t.csv", *ASK, *command[1:])
-    result = dpsel(*run, *more)
-    assert (result.code, result.out) == (2, "")
-    assert result.err.startswith(f"{SELECTION_ONLY}no bounds were given")
-    assert rows(place) == []
+    for demanded in (more, ("--ledger", "patients")):
+        result = dpsel(*run, *demanded)
+        assert (result.code, result.out) == (2, "")
+        assert result.err.startswith("error: the score ")
+        assert " needs public bounds: give --bounds FILE, or --lower and --upper" in result.err
+        assert rows(place) == []
     assert json.loads(dpsel(*run, *more, *BOUNDED).out)["guarantee"]["end_to_end"] is True
-    kendall = dpsel(KENDALL[0], "t.csv", *ASK, *KENDALL[1:], *more)
-    assert json.loads(kendall.out)["guarantee"]["end_to_end"] is True
+    for unbounded in (("select",), KENDALL):
+        result = dpsel(unbounded[0], "t.csv", *ASK, *unbounded[1:], *more)
+        assert json.loads(result.out)["guarantee"]["end_to_end"] is True
 
 
 def written(name: str, dpsel: Dpsel, *how: object) -> str:
@@ -135,14 +142,14 @@ def without_rows(name: str) -> None:
         Path(name).write_bytes(content[: content.index(b"\n") + 1] + b'1,"1')
 
 
-@pytest.mark.parametrize("command", [("select",), TWO_STAGE, KENDALL])
+@pytest.mark.parametrize("command", [("select",), DP_SIS, TWO_STAGE, KENDALL])
 @pytest.mark.parametrize("table_format", ["parquet", "arrow", "csv"])
 def test_a_table_scaled_by_its_data_is_refused_whatever_bounds_are_given(
     table_format: str, command: tuple[object, ...], place: Path, dpsel: Dpsel
 ) -> None:
     name = written(f"p.{table_format}", dpsel)
     without_rows(name)
-    bounds = () if command is KENDALL else ("--lower", -1, "--upper", 1)
+    bounds = ("--lower", -1, "--upper", 1) if command in (DP_SIS, TWO_STAGE) else ()
     run = (command[0], name, *ASK, *command[1:], *bounds, "--ledger", "patients")
     result = dpsel(*run, "--require-end-to-end")
     assert (result.code, result.out) == (2, "")
@@ -159,7 +166,7 @@ def test_a_table_bounded_by_public_inputs_meets_the_demand_where_that_is_known_b
     table_format: str, place: Path, dpsel: Dpsel
 ) -> None:
     name = written(f"p.{table_format}", dpsel, "--bounds", "b.toml")
-    run = ("select", name, *ASK, "--ledger", "patients")
+    run = (DP_SIS[0], name, *ASK, *DP_SIS[1:], "--ledger", "patients")
     assert json.loads(dpsel(*run).out)["guarantee"]["end_to_end"] is True
     result = dpsel(*run, "--require-end-to-end")
     # A CSV is known to be the one of its record once all rows were read. So whether it is must not
@@ -176,7 +183,8 @@ def test_one_of_several_files_is_enough_to_be_refused(place: Path, dpsel: Dpsel)
     Path("parts").mkdir()
     written("parts/a.parquet", dpsel, "--bounds", "b.toml")
     unit = ("--lower", -1, "--upper", 1)
-    run = ("select", "parts", *ASK, *unit, "--ledger", "patients", "--require-end-to-end")
+    asked = (*ASK, *DP_SIS[1:], *unit)
+    run = ("select", "parts", *asked, "--ledger", "patients", "--require-end-to-end")
     assert dpsel(*run).code == 0
     written("parts/b.parquet", dpsel)
     result = dpsel(*run)
@@ -195,7 +203,8 @@ def test_no_row_is_read_ahead_of_a_demand(place: Path, dpsel: Dpsel, steps: list
 
 
 def test_a_stored_release_must_meet_the_demand_too(place: Path, dpsel: Dpsel) -> None:
-    run = ("select", "t.csv", *ASK, "--ledger", "patients", "--run-id", "a")
+    name = written("p.parquet", dpsel)
+    run = ("select", name, *ASK, "--ledger", "patients", "--run-id", "a")
     first = dpsel(*run)
     assert first.code == 0
     result = dpsel(*run, "--require-end-to-end")
@@ -231,12 +240,15 @@ def test_a_variable_that_nobody_understands_is_refused(
         assert result.err == f"error: {variable} must be 1 or 0, yes or no, or true or false\n"
 
 
-def test_python_has_the_same_demands(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_has_the_same_demands(
+    place: Path, dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = written("p.parquet", dpsel)
     options: dict[str, Any] = {"target": "y", "k": 1, "epsilon": 2}
     with pytest.raises(UsageError, match="a ledger is required"):
         library.select("t.csv", **options, require_ledger=True)
     with pytest.raises(UsageError, match="a guarantee from end to end is required"):
-        library.select("t.csv", **options, ledger="patients", require_end_to_end=True)
+        library.select(name, **options, ledger="patients", require_end_to_end=True)
     monkeypatch.setenv("DPSEL_REQUIRE_LEDGER", "1")
     with pytest.raises(UsageError, match="a ledger is required"):
         library.select("t.csv", **options)

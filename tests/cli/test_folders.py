@@ -10,7 +10,7 @@ from tests.cli.conftest import Dpsel, Result
 from tests.tables.test_hive import BOUNDS, write_folder
 
 COMMANDS = {
-    "select": ["--k", "2", "--epsilon", "1", "--seed", "1"],
+    "select": ["--method", "dp-sis", "--k", "2", "--epsilon", "1", "--seed", "1"],
     "baseline": ["--method", "lasso", "--k", "2"],
     "evaluate": ["--k", "2", "--epsilon", "1", "--trials", "2", "--seed", "1"],
 }
@@ -58,7 +58,7 @@ def test_a_folder_is_preprocessed_with_its_columns(
 
 WRITING = {
     "select": ["--output"],
-    "baseline": ["--method", "sis", "--output"],
+    "baseline": ["--method", "sis", "--lower", "-1", "--upper", "1", "--output"],
     "evaluate": ["--epsilon", "1", "--trials", "2", "--output"],
     "preprocess": ["--scale", "max-abs"],
 }

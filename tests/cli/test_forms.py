@@ -19,7 +19,7 @@ from dpsel.cli.options import Terminal, Writing
 from dpsel.cli.select import select
 from dpsel.options import option
 from tests.cli.conftest import ROOT, Dpsel
-from tests.cli.test_terminal import BOUNDED, CSV, ENVIRONMENT
+from tests.cli.test_terminal import BOUNDED, CSV, ENVIRONMENT, PAPER
 
 ASK = ("--target", "y", "--k", "2", "--epsilon", "1")
 
@@ -60,7 +60,7 @@ def test_limits_of_options_are_kept(dpsel: Dpsel, command: str, option: str) -> 
     assert result.err.startswith(f"error: Invalid value for '{option}': ")
 
 
-@pytest.mark.parametrize("missing", ["--target", "--k", "--epsilon"])
+@pytest.mark.parametrize("missing", ["--target", "--epsilon"])
 def test_what_is_missing_is_named(dpsel: Dpsel, missing: str) -> None:
     place = ASK.index(missing)
     result = dpsel("select", str(CSV), *ASK[:place], *ASK[place + 2 :])
@@ -68,10 +68,16 @@ def test_what_is_missing_is_named(dpsel: Dpsel, missing: str) -> None:
     assert result.err.splitlines()[0] == f"error: Missing option '{missing}'"
 
 
+def test_a_number_of_features_or_a_limit_of_it_must_be_given(dpsel: Dpsel) -> None:
+    result = dpsel("select", str(CSV), "--target", "y", "--epsilon", "1")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "error: give --k K, how many features to select, or --up-to K\n"
+
+
 def test_values_are_those_that_were_given(dpsel: Dpsel) -> None:
     words = ("--neighbors", "replace-one", "--sampler", "direct", "--gamma", "0.25", "--seed", "+7")
     lists = ("--features", "x01,x02", "--features", "x03")
-    record = json.loads(dpsel("select", str(CSV), *ASK, *words, *lists).out)
+    record = json.loads(dpsel("select", str(CSV), *ASK, *PAPER, *words, *lists).out)
     assert record["mechanism"] == {
         "name": "canonical-lipschitz",
         "gamma": 0.25,
@@ -87,7 +93,10 @@ def test_values_are_those_that_were_given(dpsel: Dpsel) -> None:
         (BOUNDED, ["pydantic", "polars", "sqlite3", "scipy", "rich", "numpy.random", "tomllib"]),
     ],
 )
-def test_a_run_imports_no_more_than_it_needs(table: object, spared: list[str]) -> None:
+@pytest.mark.parametrize("more", [("--quiet",), PAPER])
+def test_a_run_imports_no_more_than_it_needs(
+    table: object, spared: list[str], more: tuple[str, ...]
+) -> None:
     code = (
         "import sys; from dpsel.cli.app import run\n"
         "spared, words = sys.argv[1].split(','), sys.argv[2:]\n"
@@ -95,7 +104,7 @@ def test_a_run_imports_no_more_than_it_needs(table: object, spared: list[str]) -
         "print(*[name for name in spared if name in sys.modules], file=sys.stderr)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, ",".join(spared), "select", str(table), *ASK],
+        [sys.executable, "-c", code, ",".join(spared), "select", str(table), *ASK, *more],
         capture_output=True,
         env=ENVIRONMENT,
         text=True,

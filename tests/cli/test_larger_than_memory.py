@@ -30,11 +30,13 @@ sys.stderr.write(peak.split()[1])
 sys.exit(code)
 """
 ASK = ("--target", "y", "--k", 4, "--quiet")
-TWO_STAGE = ("--method", "two-stage", "--epsilon", 3, "--penalty", 0.02, "--seed", 5)
+UNIT = ("--lower", -1, "--upper", 1)
+TWO_STAGE = (*UNIT, "--method", "two-stage", "--epsilon", 3, "--penalty", 0.02, "--seed", 5)
 COMMANDS: dict[str, tuple[str, tuple[object, ...]]] = {
+    "stump": ("select", ("--epsilon", 3, "--seed", 5)),
     "kendall": ("select", ("--epsilon", 3, "--score", "kendall", "--seed", 5)),
-    "sis": ("baseline", ("--method", "sis")),
-    "lasso": ("baseline", ("--method", "lasso", "--penalty", 0.01)),
+    "sis": ("baseline", ("--method", "sis", *UNIT)),
+    "lasso": ("baseline", ("--method", "lasso", "--penalty", 0.01, *UNIT)),
     "two-stage": ("baseline", (*TWO_STAGE, "--blocks", 60)),
     "two-stage in order": (
         "baseline",
@@ -179,7 +181,7 @@ def test_a_size_that_is_none_is_refused_before_anything_is_charged(
     for command, *options in (
         ("select", "--score", "kendall", *charged),
         ("baseline", "--method", "dpkendall", *charged),
-        ("baseline", "--method", "sis", *ASK),
+        ("baseline", "--method", "sis", *UNIT, *ASK),
         ("evaluate", "--epsilon", 1, *ASK),
     ):
         result = dpsel(command, tall, *options)

@@ -27,20 +27,10 @@ from tests.cli.test_select import PUBLIC, record_of
 from tests.ledgers import make_ledger, rows, tamper
 
 TABLE = "x,z,y\n1,0.5,1\n0,0.25,0\n1,1,1\n"
-ASK = (
-    "--target",
-    "y",
-    "--k",
-    1,
-    "--epsilon",
-    2,
-    "--method",
-    "dp-sis",
-    "--lower",
-    "-1",
-    "--upper",
-    "1",
-)
+ASKED = ("--target", "y", "--k", 1, "--epsilon", 2)
+DP_SIS = ("--method", "dp-sis")
+UNIT = ("--lower", -1, "--upper", 1)
+ASK = (*ASKED, *DP_SIS, *UNIT)
 LEDGER = ("--ledger", "patients")
 
 
@@ -113,9 +103,13 @@ def test_the_option_names_another_file(place: Path, dpsel: Dpsel, tmp_path: Path
     ("code", "message", "arguments"),
     [
         (2, "--target: t.csv has no column 'Y'", ("t.csv", "--target", "Y", *ASK[2:])),
-        (2, "k must be between 1 and 2", ("t.csv", "--target", "y", "--k", 3, "--epsilon", 2)),
+        (2, "k must be between 1 and 2", ("t.csv", *ASK, "--k", 3)),
         (3, "no.csv: no such file", ("no.csv", *ASK)),
-        (3, "b.toml: the table has no column 'w'", ("t.csv", *ASK, "--bounds", "b.toml")),
+        (
+            3,
+            "b.toml: the table has no column 'w'",
+            ("t.csv", *ASKED, *DP_SIS, "--bounds", "b.toml"),
+        ),
         (5, "taken.json: exists already", ("t.csv", *ASK, "--output", "taken.json")),
         (
             2,
@@ -151,8 +145,9 @@ def test_what_fails_because_of_a_row_stays_charged(place: Path, dpsel: Dpsel) ->
     "run",
     [
         ("select",),
-        ("select", "--mechanism", "peeling"),
-        ("baseline", "--method", "two-stage", "--blocks", 2),
+        ("select", *DP_SIS, *UNIT),
+        ("select", *DP_SIS, *UNIT, "--mechanism", "peeling"),
+        ("baseline", "--method", "two-stage", "--blocks", 2, *UNIT),
         ("baseline", "--method", "dpkendall"),
     ],
 )
@@ -168,7 +163,7 @@ def test_the_first_random_word_is_drawn_after_the_charge(
         return words(self, count)
 
     monkeypatch.setattr(SystemRandomness, "words", watched)
-    assert dpsel(run[0], "t.csv", *ASK, *LEDGER, *run[1:]).code == 0
+    assert dpsel(run[0], "t.csv", *ASKED, *LEDGER, *run[1:]).code == 0
     assert charges_at_draws
     assert all(charges == [("2", None)] for charges in charges_at_draws)
 
@@ -246,15 +241,15 @@ def test_a_run_id_cannot_overwrite_the_table(place: Path, dpsel: Dpsel) -> None:
 @pytest.mark.parametrize(
     ("differs", "arguments"),
     [
-        ("k", ("t.csv", "--target", "y", "--k", 2, "--epsilon", 2)),
-        ("epsilon", ("t.csv", "--target", "y", "--k", 1, "--epsilon", 1)),
-        ("target", ("t.csv", "--target", "z", "--k", 1, "--epsilon", 2)),
+        ("k", ("t.csv", *ASK, "--k", 2)),
+        ("epsilon", ("t.csv", *ASK, "--epsilon", 1)),
+        ("target", ("t.csv", *ASK, "--target", "z")),
         ("table", ("sub/t.csv", *ASK)),
         ("exclude", ("t.csv", *ASK, "--exclude", "z")),
         ("gamma", ("t.csv", *ASK, "--gamma", 0.25)),
         ("score", ("t.csv", *ASK, "--score", "covariance")),
         ("bounds", ("t.csv", *ASK, "--lower", 0, "--upper", 1)),
-        ("scope", ("t.csv", *ASK, "--lower", -1, "--upper", 1)),
+        ("scope", ("t.csv", *ASKED, *DP_SIS)),
         ("input-format", ("t.csv", *ASK, "--input-format", "csv")),
     ],
 )
@@ -273,7 +268,7 @@ def test_a_run_id_stands_for_all_public_parameters(
 
 def test_a_run_id_belongs_to_one_command(place: Path, dpsel: Dpsel) -> None:
     assert dpsel("select", "t.csv", *ASK, *LEDGER, "--run-id", "a").code == 0
-    result = dpsel("baseline", "t.csv", *ASK, *LEDGER, "--run-id", "a", "--method", "dpkendall")
+    result = dpsel("baseline", "t.csv", *ASKED, *LEDGER, "--run-id", "a", "--method", "dpkendall")
     assert (result.code, result.out) == (2, "")
     assert "command" in result.err
     assert spent(place) == ["2"]
@@ -284,7 +279,8 @@ def test_a_long_list_of_bounds_is_compared_by_its_digest(place: Path, dpsel: Dps
     Path("wide.csv").write_text(",".join([*names, "y"]) + "\n")
     sections = [f"[columns.{name}]\nlower = 0\nupper = 1\n" for name in names]
     Path("b.toml").write_text("[target]\nlower = 0\nupper = 1\n" + "".join(sections))
-    run = ("select", "wide.csv", *ASK, *LEDGER, "--run-id", "a", "--bounds", "b.toml")
+    asked = (*ASKED, *DP_SIS, "--bounds", "b.toml")
+    run = ("select", "wide.csv", *asked, *LEDGER, "--run-id", "a")
     first = dpsel(*run)
     assert (first.code, dpsel(*run).out) == (0, first.out)
     ((parameters,),) = rows(place, "SELECT parameters FROM charges")
@@ -327,7 +323,7 @@ NOT_PRIVATE = "the method is not private, so there is no budget to spend on it"
     ("because", "run"),
     [
         (SEED, ("select", "t.csv", *ASK, "--seed", 1)),
-        (SEED, ("baseline", "t.csv", *ASK, "--method", "dpkendall", "--seed", 1)),
+        (SEED, ("baseline", "t.csv", *ASKED, "--method", "dpkendall", "--seed", 1)),
         (NOT_PRIVATE, ("baseline", "t.csv", *ASK, "--method", "sis")),
         (NOT_PRIVATE, ("baseline", "t.csv", *ASK, "--method", "lasso")),
         (NOT_PRIVATE, ("baseline", "t.csv", *ASK, "--method", "two-stage", "--no-privacy")),
@@ -364,14 +360,16 @@ def test_an_option_of_the_ledger_needs_a_ledger(option: str, place: Path, dpsel:
     assert result.err == f"error: {option} needs --ledger NAME, or DPSEL_LEDGER\n"
 
 
-@pytest.mark.parametrize("command", [("select",), ("baseline", "--method", "dpkendall")])
+@pytest.mark.parametrize(
+    "command", [("select",), ("select", *DP_SIS, *UNIT), ("baseline", "--method", "dpkendall")]
+)
 def test_a_dry_run_prints_the_cost_and_reads_nothing(
-    command: tuple[str, ...], place: Path, dpsel: Dpsel
+    command: tuple[object, ...], place: Path, dpsel: Dpsel
 ) -> None:
     before = place.read_bytes()
     os.mkfifo("pipe")
     for table in ("no.csv", "pipe", "-", "no/*.parquet"):
-        asked = (command[0], table, *ASK, *LEDGER, *command[1:], "--dry-run")
+        asked = (command[0], table, *ASKED, *LEDGER, *command[1:], "--dry-run")
         result = dpsel(*asked, "--output", "out.json")
         assert (result.code, result.err) == (0, "")
         assert json.loads(result.out) == {
@@ -680,7 +678,7 @@ def test_a_frame_can_be_charged_too(place: Path, dpsel: Dpsel) -> None:
 
 
 def test_python_and_the_command_share_a_run_id(place: Path, dpsel: Dpsel) -> None:
-    first = dpsel("select", "t.csv", *ASK, *LEDGER, "--run-id", "a")
+    first = dpsel("select", "t.csv", *ASKED, *LEDGER, "--run-id", "a")
     options: dict[str, Any] = {"target": "y", "k": 1, "epsilon": 2, "ledger": "patients"}
     again = library.select(Path("t.csv"), **options, run_id="a")
     assert again.to_dict() == json.loads(first.out)

@@ -11,6 +11,7 @@ from tests.cli.conftest import Dpsel
 
 TABLE = "x,z,y\n" + "".join(f"{i % 3},{i % 5},{i % 2}\n" for i in range(30))
 ASK = ("--target", "y", "--k", 1, "--epsilon", 1)
+SIS = ("--method", "sis", "--lower", 0, "--upper", 4)
 
 
 @pytest.fixture
@@ -54,5 +55,5 @@ def test_what_is_released_is_for_all(table: str, dpsel: Dpsel) -> None:
 
 def test_a_selection_without_privacy_is_for_its_owner(table: str, dpsel: Dpsel) -> None:
     assert dpsel("select", table, *ASK, "--seed", 1, "--output", "s.json").code == 0
-    assert dpsel("baseline", table, *ASK, "--method", "sis", "--output", "b.json").code == 0
+    assert dpsel("baseline", table, *ASK, *SIS, "--output", "b.json").code == 0
     assert modes(table) == {"s.json": 0o600, "b.json": 0o600}

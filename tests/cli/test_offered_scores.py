@@ -64,7 +64,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("package")
 def test_a_score_of_another_package_runs_like_ours(dpsel: Dpsel) -> None:
     table = ROOT / "sample_data" / "synthetic_bounded.parquet"
-    asked = ("--target", "y", "--k", 8, "--epsilon", 30)
+    asked = ("--target", "y", "--k", 8, "--epsilon", 30, "--lower", -1, "--upper", 1)
     result = dpsel("select", table, *asked, "--score", "above-middle")
     assert (result.code, result.err) == (0, "")
     record = json.loads(result.out)
@@ -80,5 +80,6 @@ def test_what_is_no_score_is_refused(dpsel: Dpsel) -> None:
         "error: the score nothing of another package is not a ScoreKind\n"
     )
     assert dpsel(*asked, "magic").err == (
-        "error: score must be one of dot, covariance, kendall, above-middle, nothing, got magic\n"
+        "error: score must be one of stump, dot, covariance, kendall, above-middle, nothing, "
+        "got magic\n"
     )

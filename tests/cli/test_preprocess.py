@@ -23,6 +23,7 @@ from tests.sample_tables import WRITERS, numbers, scored
 RAW = ROOT / "sample_data" / "synthetic_raw.csv"
 BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
 BOUNDS = ROOT / "sample_data" / "bounds.toml"
+DP_SIS = ("--method", "dp-sis")
 SHARED = ROOT.parent / "shared" / "data"
 TABLES = sorted(SHARED.glob("*.parquet"))
 QUICK_TABLES = ("alon", "golub", "khan")
@@ -70,7 +71,7 @@ def test_real_tables_select_what_the_paper_s_preprocessing_selects(
     scores = np.abs(whole(X).T @ whole(y)[:, 0])
     for k, epsilon, seed in ((5, 10.0, 1), (9, 3.0, 2), (5, 0.1, 3)):
         asked = ("--k", k, "--epsilon", epsilon, "--seed", seed, "--format", "indices", "--quiet")
-        result = dpsel("select", output, "--target", "y", *asked)
+        result = dpsel("select", output, "--target", "y", *DP_SIS, *asked)
         expected = library.top_k(scores, k, epsilon, sensitivity=ONE * ONE, seed=seed)
         assert list(map(int, result.out.split())) == expected.tolist()
 
@@ -90,7 +91,7 @@ def test_a_written_table_is_bounded_and_reads_back(
     assert frame.select(pl.all().abs().max()).to_numpy().max() <= 1.0
     assert set(frame.dtypes) == {pl.Float64}
     asked = ("--target", "y", "--k", 8, "--epsilon", 30, "--format", "names")
-    assert dpsel("select", output, *asked).out.split()[:2] == ["x01", "x03"]
+    assert dpsel("select", output, *DP_SIS, *asked).out.split()[:2] == ["x01", "x03"]
 
 
 def test_public_bounds_give_exactly_the_bounded_sample(dpsel: Dpsel, tmp_path: Path) -> None:
@@ -101,7 +102,8 @@ def test_public_bounds_give_exactly_the_bounded_sample(dpsel: Dpsel, tmp_path: P
 
 
 def guarantee(dpsel: Dpsel, table: Path, *options: object) -> dict[str, Any]:
-    result = dpsel("select", table, "--target", "y", "--k", 2, "--epsilon", 1, *options)
+    asked = ("--target", "y", "--k", 2, "--epsilon", 1, *DP_SIS)
+    result = dpsel("select", table, *asked, *options)
     assert result.code == 0
     found: dict[str, Any] = json.loads(result.out)["guarantee"]
     return found
@@ -287,7 +289,8 @@ def test_a_table_without_rows_stays_one(dpsel: Dpsel, tmp_path: Path) -> None:
             output = tmp_path / f"t.{ending}"
             asked = ("--target", "y", *options, "--force")
             assert dpsel("preprocess", tmp_path / "raw.csv", output, *asked).code == 0
-            selected = dpsel("select", output, "--target", "y", "--k", 1, "--epsilon", 1)
+            asked = ("--target", "y", "--k", 1, "--epsilon", 1, *DP_SIS)
+            selected = dpsel("select", output, *asked)
             assert json.loads(selected.out)["selected_features"] == ["x"]
 
 
@@ -572,12 +575,19 @@ def test_tables_stream_through_pipes(table_format: str, dpsel_process: Dpsel) ->
     )
     assert (made.returncode, made.stderr) == (0, b"")
     asked = ("--input-format", table_format, "--target", "y", "--k", 8, "--epsilon", 20)
-    result = dpsel_process("select", "-", *asked, input=made.stdout)
+    result = dpsel_process("select", "-", *asked, *DP_SIS, input=made.stdout)
+    if table_format == "csv":
+        # Text carries no record of how it was made.
+        assert (result.code, result.out) == (2, "")
+        assert result.err.startswith("error: the score dot needs public bounds")
+        bounds = ("--lower", -1, "--upper", 1)
+        result = dpsel_process("select", "-", *asked, *DP_SIS, *bounds, input=made.stdout)
     assert (result.code, result.err) == (0, "")
     record = json.loads(result.out)
     assert record["selected_indices"] == [1, 3, 7, 8, 13, 15, 30, 33]
-    # Text carries no record of how it was made.
-    assert record["guarantee"]["end_to_end"] is (table_format != "csv")
+    assert record["guarantee"]["end_to_end"] is True
+    made_before = "with public inputs only" in record["guarantee"]["why"]
+    assert made_before is (table_format != "csv")
 
 
 ERRORS = [

@@ -18,20 +18,9 @@ RAW = ROOT / "sample_data" / "synthetic_raw.csv"
 BOUNDS = ROOT / "sample_data" / "bounds.toml"
 PLANTED = ["x01", "x03", "x07", "x08", "x13", "x15", "x30", "x33"]
 # At epsilon 20 the sample's top 8 is drawn with a chance of 1 - 1e-90 or so.
-ASK = (
-    "--target",
-    "y",
-    "--k",
-    8,
-    "--epsilon",
-    20,
-    "--method",
-    "dp-sis",
-    "--lower",
-    "-1",
-    "--upper",
-    "1",
-)
+ASKED = ("--target", "y", "--k", 8, "--epsilon", 20, "--method", "dp-sis")
+UNIT = ("--lower", -1, "--upper", 1)
+ASK = (*ASKED, *UNIT)
 SCHEMA = json.loads(files("dpsel.selection").joinpath("selection.schema.json").read_text())
 PUBLIC = {
     "schema",
@@ -48,9 +37,10 @@ PUBLIC = {
 
 
 def record_of(out: str) -> dict[str, Any]:
+    """Return a record that the schema allows; `stump` says what each of its steps took."""
     record: dict[str, Any] = json.loads(out)
     jsonschema.validate(record, SCHEMA)
-    assert record.keys() == PUBLIC
+    assert record.keys() == (PUBLIC | {"budget"} if record["score"] == "stump" else PUBLIC)
     return record
 
 
@@ -58,7 +48,7 @@ def test_a_record_with_the_fields_of_a_later_version_is_one_too(dpsel: Dpsel) ->
     record = record_of(dpsel("select", BOUNDED, *ASK).out)
     later = {**record, "further": 1, "guarantee": {**record["guarantee"], "further": 1}}
     jsonschema.validate(later, SCHEMA)
-    assert SCHEMA["properties"].keys() == PUBLIC
+    assert SCHEMA["properties"].keys() == PUBLIC | {"budget"}
     assert record["guarantee"].keys() == SCHEMA["properties"]["guarantee"]["properties"].keys()
 
 
@@ -75,7 +65,7 @@ def test_the_record_holds_the_planted_features_and_only_what_may_be_published(dp
     assert record["score"] == "dot"
     assert record["version"] == library.__version__
     guarantee = record["guarantee"]
-    assert guarantee["why"].startswith("selection only: no bounds were given")
+    assert guarantee["why"].startswith("bounds were given as public inputs")
     del guarantee["why"]
     assert guarantee == {
         "epsilon": 20.0,
@@ -83,37 +73,46 @@ def test_the_record_holds_the_planted_features_and_only_what_may_be_published(dp
         "neighbors": "add-remove",
         "unit": "row",
         "rows_per_unit": 1,
-        "end_to_end": False,
+        "end_to_end": True,
     }
 
 
 def test_public_bounds_make_the_guarantee_cover_everything(dpsel: Dpsel) -> None:
-    result = dpsel("select", RAW, *ASK, "--bounds", BOUNDS)
+    result = dpsel("select", RAW, *ASKED, "--bounds", BOUNDS)
     assert (result.code, result.err) == (0, "")
     record = record_of(result.out)
     assert record["selected_features"] == PLANTED
     assert record["guarantee"]["end_to_end"] is True
-    uniform = dpsel("select", RAW, *ASK, "--lower", -5, "--upper", 5)
+    uniform = dpsel("select", RAW, *ASKED, "--lower", -5, "--upper", 5)
     assert record_of(uniform.out)["guarantee"]["end_to_end"] is True
 
 
-def test_a_raw_table_without_bounds_is_noted_for_its_holder_only(dpsel: Dpsel) -> None:
+@pytest.mark.parametrize("score", ["dot", "covariance"])
+def test_a_raw_table_without_bounds_is_refused(score: str, dpsel: Dpsel) -> None:
+    for options in ((), ("--quiet",), ("--seed", 1, "--quiet")):
+        result = dpsel("select", RAW, *ASKED, "--score", score, *options)
+        assert (result.code, result.out) == (2, "")
+        assert result.err == (
+            f"error: the score {score} needs public bounds: give --bounds FILE, or --lower and "
+            "--upper, or a table that `dpsel preprocess` wrote; the method stump needs none\n"
+        )
+
+
+def test_clipped_cells_are_noted_for_their_holder_only(dpsel: Dpsel) -> None:
     result = dpsel("select", RAW, *ASK)
     assert result.code == 0
     assert result.err == (
-        "note: 32% of the cells are outside [-1, 1] and were clipped; give public bounds with "
-        "--bounds, or run `dpsel preprocess` first\n"
         "note: of the features' cells 31.8% were clipped to their bounds, 0.0% are missing and "
         "0.0% are no numbers; worst: 'y' (85.2% clipped), 'x00' (35.0% clipped), 'x22' (34.6% "
         "clipped), "
         "'x37' (34.4% clipped), 'x11' (34.1% clipped)\n"
     )
-    assert record_of(result.out)["guarantee"]["end_to_end"] is False
+    assert record_of(result.out)["guarantee"]["end_to_end"] is True
     assert dpsel("select", RAW, *ASK, "--quiet").err == ""
 
 
 def test_a_seed_repeats_the_draw_and_takes_the_guarantee_away(dpsel: Dpsel) -> None:
-    ask = ("select", BOUNDED, "--target", "y", "--k", 5, "--epsilon", 0.01, "--seed", 3)
+    ask = ("select", BOUNDED, *ASK, "--k", 5, "--epsilon", 0.01, "--seed", 3)
     first, second = dpsel(*ask), dpsel(*ask)
     assert first.out == second.out
     assert first.err == "note: a draw with --seed is not private: the result is not for release\n"
@@ -127,7 +126,7 @@ def test_a_seed_repeats_the_draw_and_takes_the_guarantee_away(dpsel: Dpsel) -> N
 
 def test_runs_without_a_seed_differ(dpsel: Dpsel) -> None:
     # 40 choose 5 subsets, nearly equally likely: five equal runs have a chance below 1e-22.
-    ask = ("select", BOUNDED, "--target", "y", "--k", 5, "--epsilon", 1e-6, "--format", "indices")
+    ask = ("select", BOUNDED, *ASK, "--k", 5, "--epsilon", 1e-6, "--format", "indices")
     assert len({dpsel(*ask).out for _ in range(5)}) > 1
 
 
@@ -154,7 +153,7 @@ def test_persons_can_be_protected_instead_of_rows(dpsel: Dpsel, tmp_path: Path) 
 def test_columns_can_be_chosen_and_left_out(dpsel: Dpsel) -> None:
     record = record_of(
         dpsel(
-            *("select", BOUNDED, "--target", "y", "--k", 1, "--epsilon", 50),
+            *("select", BOUNDED, *ASK, "--k", 1, "--epsilon", 50),
             *("--features", "x0*,x13", "--features", "x33", "--exclude", "x03"),
         ).out
     )
@@ -227,9 +226,8 @@ def test_the_summary_names_five_columns_and_looks_at_long_tables_too(
     columns = {f"x{i}": far if i < 7 else np.zeros(rows) for i in range(9)}
     columns["gone"] = np.full(rows, np.nan)
     pl.DataFrame({**columns, "y": np.zeros(rows)}).write_parquet(path := tmp_path / "t.parquet")
-    result = dpsel(
-        "select", path, "--target", "y", "--k", 2, "--epsilon", 1, "--lower", 0, "--upper", 1
-    )
+    bounds = ("--lower", 0, "--upper", 1)
+    result = dpsel("select", path, *ASKED, "--k", 2, "--epsilon", 1, *bounds)
     assert result.code == 0
     assert result.err == (
         "note: of the features' cells 35.0% were clipped to their bounds, 10.0% are missing and "
@@ -244,7 +242,7 @@ def test_nothing_to_go_by_still_selects(text: str, dpsel: Dpsel, tmp_path: Path)
     path = tmp_path / "t.csv"
     path.write_text(text)
     for k in (1, 2):
-        result = dpsel("select", path, "--target", "y", "--k", k, "--epsilon", 1)
+        result = dpsel("select", path, *ASK, "--k", k, "--epsilon", 1)
         assert result.code == 0
         assert ("missing" in result.err) == ("1,," in text)
         assert len(record_of(result.out)["selected_indices"]) == k
@@ -259,20 +257,21 @@ def test_a_table_without_rows_selects_in_every_typed_format(dpsel: Dpsel, tmp_pa
 
 
 def test_python_gives_the_same_record_as_the_command(dpsel: Dpsel) -> None:
-    from_command = record_of(dpsel("select", RAW, *ASK, "--bounds", BOUNDS, "--seed", 1).out)
-    selection = library.select(RAW, target="y", k=8, epsilon=20, bounds=BOUNDS, seed=1)
+    from_command = record_of(dpsel("select", RAW, *ASKED, "--bounds", BOUNDS, "--seed", 1).out)
+    options: dict[str, Any] = {"target": "y", "k": 8, "epsilon": 20, "method": "dp-sis"}
+    selection = library.select(RAW, **options, bounds=BOUNDS, seed=1)
     assert selection.to_dict() == from_command
     frame = pl.read_csv(RAW)
-    again = library.select(frame, target="y", k=8, epsilon=20, bounds=BOUNDS, seed=1)
+    again = library.select(frame, **options, bounds=BOUNDS, seed=1)
     assert again == selection
 
 
 def test_python_warns_where_the_command_notes() -> None:
-    with pytest.warns(UserWarning, match="of the cells|of the features' cells") as caught:
-        library.select(RAW, target="y", k=8, epsilon=20)
+    options: dict[str, Any] = {"target": "y", "k": 8, "epsilon": 20, "method": "dp-sis"}
+    with pytest.warns(UserWarning, match="of the features' cells") as caught:
+        library.select(RAW, **options, lower=-1, upper=1)
     said = [str(warning.message) for warning in caught]
-    assert said[0].startswith("32% of the cells are outside")
-    assert said[1].startswith("of the features' cells 31.8% were clipped")
+    assert said[0].startswith("of the features' cells 31.8% were clipped")
     assert {warning.filename for warning in caught} == {__file__}
 
 
@@ -301,13 +300,18 @@ def test_every_score_goes_with_every_mechanism(
     method = ("--score", score, "--mechanism", mechanism, "--output", output)
     # A hundred times the epsilon of the other examples: all mechanisms find the planted ones.
     asked = ("--target", "y", "--k", 8, "--epsilon", 500)
-    result = dpsel("select", BOUNDED, *asked, *method)
-    assert (result.code, result.out, result.err) == (0, "", "")
+    bounds = UNIT if score in ("dot", "covariance") else ()
+    result = dpsel("select", BOUNDED, *asked, *method, *bounds)
+    note = "note: to select 8 of 40 features at epsilon 500 better than by chance takes about "
+    assert (result.code, result.out) == (0, "")
+    assert result.err.startswith(note if score == "stump" else "")
+    assert result.err.count("\n") == (score == "stump")
     record = record_of(output.read_text())
     assert record["selected_features"] == PLANTED
     assert record["score"] == score
     assert record["mechanism"]["name"] == mechanism
-    assert record["guarantee"]["end_to_end"] is (score == "kendall")
+    assert record["guarantee"]["end_to_end"] is True
+    assert ("bounds were given" in record["guarantee"]["why"]) is bool(bounds)
 
 
 def test_kendall_takes_raw_tables_and_covers_everything(dpsel: Dpsel) -> None:

@@ -10,6 +10,7 @@ from tests.cli.conftest import Dpsel
 from tests.s3_server import running
 from tests.sample_tables import numbers
 
+SIS = ("--method", "sis", "--lower", "-1", "--upper", "1")
 KEY, SECRET = "AKIAOFTHISTEST", "the-secret-of-this-test"
 ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": KEY,
@@ -39,7 +40,7 @@ def test_every_command_reads_from_a_store_and_writes_no_secret(
 
         common = ("--target", "y", "--k", "2", "--seed", "3")
         for command in ("select", "baseline"):
-            more = ("--epsilon", "1") if command == "select" else ("--method", "sis")
+            more = ("--epsilon", "1") if command == "select" else SIS
             results = [
                 run(command, place, *common, *more) for place in (store, tmp_path / "t.parquet")
             ]
