@@ -26,7 +26,6 @@ from dpsel.selection.options import (
 )
 from dpsel.selection.request import Request, make_request, select_run
 from dpsel.selection.run import Job, SelectJob, carry_out
-from dpsel.selection.stump import StumpJob
 from dpsel.tables.formats import Reading
 
 
@@ -164,9 +163,13 @@ def select_job(
     """Return the job of a request: by its method, here or on a cluster."""
     if request.method is Method.DPKENDALL:
         return _dpkendall_job(table, request, reporter, scheduler)
+    if scheduler is None and request.stump is None:
+        return SelectJob(table, request, reporter)
+    # Imported where it is needed: whole columns take both Arrow and polars, sums of rows but one.
     if scheduler is None:
-        kind = SelectJob if request.stump is None else StumpJob
-        return kind(table, request, reporter)
+        from dpsel.selection.stump import StumpJob
+
+        return StumpJob(table, request, reporter)
     # Imported where it is needed: most runs have no cluster.
     from dpsel.selection.on_cluster import ClusterJob, StumpClusterJob
 

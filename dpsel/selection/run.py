@@ -21,7 +21,7 @@ from dpsel.selection.request import Request
 from dpsel.system.workers import Threads, one_blas_thread
 from dpsel.tables.cell_counts import CellCounts, cell_notes
 from dpsel.tables.columns import Layout, choose_columns, visible_columns
-from dpsel.tables.opening import file_bytes, open_table, provenance_of_all, unchanged
+from dpsel.tables.opening import file_bytes, has_record, open_table, provenance_of_all, unchanged
 from dpsel.tables.provenance import Provenance
 from dpsel.tables.spill import Spill, memory_for_tables
 from dpsel.tables.table import RowReader, Table, read_batches
@@ -226,7 +226,7 @@ def bounds_of(table: Table, layout: Layout, request: Request) -> Bounds:
 def refuse_unbounded(table: Table, request: Request) -> None:
     """Refuse a score that needs bounds for a table that has none, and was not preprocessed."""
     needed = find_score(request.score).needs_bounds and not request.wanted.bounded
-    if needed and provenance_of_all(table) is None:
+    if needed and not has_record(table):
         raise UsageError(
             f"the score {request.score} needs public bounds: give --bounds FILE, or --lower and "
             "--upper, or a table that `dpsel preprocess` wrote; the method stump needs none"

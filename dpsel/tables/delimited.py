@@ -257,6 +257,11 @@ class DelimitedTable:
         claimed, digest = self._claimed
         return claimed if claimed.data_dependent or self._text.digest() == digest else None
 
+    @property
+    def claims_record(self) -> bool:
+        """Return whether a record stands beside the file, be it about this content or not."""
+        return self._claimed is not None
+
     def read_through(self) -> None:
         """Read everything, to know whether what stands beside the file is about it."""
         with plain_errors(self.label, _KIND):

@@ -111,6 +111,15 @@ def provenance_of_all(table: Table) -> Provenance | None:
     return table.provenance_of_all() if isinstance(table, _ManyTables) else table.provenance
 
 
+def has_record(table: Table) -> bool:
+    """Return whether a table says how it was made, before a row is read.
+
+    Whether what stands beside a CSV is about its content is known once all of it was read, and
+    must not decide whether a run is refused.
+    """
+    return getattr(table, "claims_record", False) or provenance_of_all(table) is not None
+
+
 def _is_pandas(frame: Any) -> bool:
     """Return whether this is a frame of pandas, which is not imported for that."""
     pandas = sys.modules.get("pandas")

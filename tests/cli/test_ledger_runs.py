@@ -31,6 +31,7 @@ ASKED = ("--target", "y", "--k", 1, "--epsilon", 2)
 DP_SIS = ("--method", "dp-sis")
 UNIT = ("--lower", -1, "--upper", 1)
 ASK = (*ASKED, *DP_SIS, *UNIT)
+IN_PYTHON: dict[str, Any] = {"method": "dp-sis", "lower": -1, "upper": 1}
 LEDGER = ("--ledger", "patients")
 
 
@@ -413,7 +414,7 @@ def test_a_dry_run_without_a_ledger_prints_the_cost_alone(dpsel: Dpsel) -> None:
 def test_an_epsilon_that_cannot_be_charged_is_refused(
     epsilon: str, place: Path, dpsel: Dpsel
 ) -> None:
-    run = ("select", "t.csv", "--target", "y", "--k", 1, "--epsilon", epsilon)
+    run = ("select", "t.csv", *ASK, "--epsilon", epsilon)
     result = dpsel(*run, *LEDGER)
     assert (result.code, result.out) == (2, "")
     assert "epsilon must be between 1e-100 and 1e+100 to be charged" in result.err
@@ -640,7 +641,8 @@ def test_a_closed_stdout_costs_nothing_and_a_full_one_loses_nothing(
 
 
 def test_python_has_the_same_abilities(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    options: dict[str, Any] = {"target": "y", "k": 1, "epsilon": 2, "ledger": "patients"}
+    asked: dict[str, Any] = {"target": "y", "k": 1, "epsilon": 2, **IN_PYTHON}
+    options = {**asked, "ledger": "patients"}
     first = library.select("t.csv", **options, run_id="a")
     assert first.guarantee is not None
     Path("t.csv").unlink()
@@ -660,9 +662,9 @@ def test_python_has_the_same_abilities(place: Path, monkeypatch: pytest.MonkeyPa
     assert (spent(place), spent(other)) == (["2", "2"], ["2"])
     monkeypatch.setenv("DPSEL_LEDGER", "patients")
     with pytest.raises(BudgetError):
-        library.select("t.csv", target="y", k=1, epsilon=2)
+        library.select("t.csv", **asked)
     with pytest.warns(UserWarning, match="DPSEL_LEDGER is not charged") as caught:
-        library.select("t.csv", target="y", k=1, epsilon=2, seed=1)
+        library.select("t.csv", **asked, seed=1)
     assert caught[0].filename == __file__
 
 
@@ -670,10 +672,9 @@ def test_a_frame_can_be_charged_too(place: Path, dpsel: Dpsel) -> None:
     import polars as pl
 
     frame = pl.read_csv("t.csv")
-    selection = library.select(frame, target="y", k=1, epsilon=2, ledger="patients", run_id="a")
-    assert library.select(frame, target="y", k=1, epsilon=2, ledger="patients", run_id="a") == (
-        selection
-    )
+    options: dict[str, Any] = {"target": "y", "k": 1, "epsilon": 2, **IN_PYTHON}
+    selection = library.select(frame, **options, ledger="patients", run_id="a")
+    assert library.select(frame, **options, ledger="patients", run_id="a") == selection
     assert spent(place) == ["2"]
 
 
@@ -700,7 +701,7 @@ def test_threads_of_one_process_take_turns(place: Path) -> None:
 
     def one(number: int) -> str:
         try:
-            library.select("t.csv", target="y", k=1, epsilon=1, ledger="patients")
+            library.select("t.csv", target="y", k=1, epsilon=1, **IN_PYTHON, ledger="patients")
         except BudgetError:
             return "refused"
         return "released"
