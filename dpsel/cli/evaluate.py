@@ -10,6 +10,7 @@ from dpsel.cli.forms import form
 from dpsel.cli.options import Terminal
 from dpsel.cluster.place import Place
 from dpsel.evaluation.options import (
+    AssumedBounding,
     Comparison,
     Conditions,
     EvaluatedColumns,
@@ -17,7 +18,6 @@ from dpsel.evaluation.options import (
     ResultsWriting,
     Sweeping,
 )
-from dpsel.selection.options import Bounding
 from dpsel.tables.formats import FileFormat
 
 TablesArgument = Annotated[
@@ -37,7 +37,7 @@ def evaluate(
     conditions: Conditions,
     columns: EvaluatedColumns,
     grid: Grid,
-    bounding: Bounding,
+    bounding: AssumedBounding,
     file_format: FileFormat,
     sweeping: Sweeping,
     place: Place,

@@ -11,7 +11,7 @@ from dpsel.core.guarantee import Neighbors
 from dpsel.errors import UsageError
 from dpsel.options import option, same_as
 from dpsel.preprocessing.options import Coding, Scale, ScalingMethod
-from dpsel.selection.options import Columns, Drawing, Privacy
+from dpsel.selection.options import COLUMNS, Bounding, Columns, Drawing, Privacy
 
 SWEEP, OUTPUT = "Sweep", "Output"
 
@@ -84,6 +84,22 @@ class EvaluatedColumns(Columns):
     """Which columns play which part, and how the target's labels become numbers."""
 
     encode_target: bool = same_as(Coding, "encode_target")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssumedBounding(Bounding):
+    """Public bounds, or those of a table that is taken as bounded: nothing is promised here."""
+
+    lower: float | None = option(
+        "--lower L",
+        "Public lower bound of every column.",
+        None,
+        shown="-1, the table is taken as bounded",
+        panel=COLUMNS,
+    )
+    upper: float | None = option(
+        "--upper U", "Public upper bound of every column.", None, shown="1", panel=COLUMNS
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

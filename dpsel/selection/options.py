@@ -195,8 +195,9 @@ class Scoring:
     """How features are scored."""
 
     method: Method = option(
-        "--method",
-        "A score and a mechanism by one name. stump needs no bounds; dp-sis is the paper's.",
+        "--method NAME",
+        "A score and a mechanism by one name: stump (needs no bounds), dp-sis (the paper's), "
+        "kendall or dpkendall.",
         Method.STUMP,
         panel=METHOD,
     )

@@ -368,6 +368,13 @@ def test_one_file_that_was_read_off_takes_the_guarantee_of_all_away(
     assert guarantee(dpsel, folder, "--score", "kendall")["end_to_end"] is True
 
 
+def assert_unrecorded(dpsel: Dpsel, table: Path) -> None:
+    """Check that a table counts as one without bounds and without a record."""
+    result = dpsel("select", table, "--target", "y", "--k", 2, "--epsilon", 1, *DP_SIS)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("error: the score dot needs public bounds: give --bounds FILE")
+
+
 def test_a_record_of_other_columns_or_of_another_shape_does_not_count(
     dpsel: Dpsel, tmp_path: Path
 ) -> None:
@@ -375,7 +382,7 @@ def test_a_record_of_other_columns_or_of_another_shape_does_not_count(
     dpsel("preprocess", RAW, output, "--target", "y", "--bounds", BOUNDS)
     table = pq.read_table(output)
     pq.write_table(table.append_column("id", table.column(0)), tmp_path / "more.parquet")
-    assert guarantee(dpsel, tmp_path / "more.parquet")["end_to_end"] is False
+    assert_unrecorded(dpsel, tmp_path / "more.parquet")
     made = tmp_path / "t.csv"
     dpsel("preprocess", RAW, made, "--target", "y", "--bounds", BOUNDS)
     beside = tmp_path / "t.csv.dpsel.json"
@@ -391,7 +398,7 @@ def test_a_record_of_other_columns_or_of_another_shape_does_not_count(
     ]
     for text in (*map(json.dumps, forged), "[" * 200_000, "nonsense"):
         beside.write_text(text)
-        assert guarantee(dpsel, made)["end_to_end"] is False
+        assert_unrecorded(dpsel, made)
         assert dpsel("preprocess", "--show", made).code == 3
 
 

@@ -240,13 +240,17 @@ def test_what_does_not_go_together_is_refused_before_the_table_is_opened(
 
 @pytest.fixture
 def forms(tmp_path: Path) -> dict[str, Path]:
-    """The visits with words for dates, in every form."""
+    """The visits in every form; dates are dates in some, and words in others."""
     frame = pl.read_csv(VISITS)
     frame.write_csv(tmp_path / "t.csv")
     frame.write_parquet(tmp_path / "t.parquet", row_group_size=700)
     frame.write_ipc(tmp_path / "t.arrow")
     frame.with_columns(pl.col(pl.String).cast(pl.Categorical)).write_parquet(tmp_path / "c.parquet")
-    return {name: tmp_path / name for name in ("t.csv", "t.parquet", "t.arrow", "c.parquet")}
+    dated = pl.read_csv(VISITS, try_parse_dates=True)
+    dated.write_parquet(tmp_path / "d.parquet")
+    dated.write_ipc(tmp_path / "d.arrow")
+    names = ("t.csv", "t.parquet", "t.arrow", "c.parquet", "d.parquet", "d.arrow")
+    return {name: tmp_path / name for name in names}
 
 
 @pytest.mark.parametrize(
@@ -262,8 +266,8 @@ def test_all_formats_and_both_readers_of_parquet_select_the_same(
 ) -> None:
     # Little epsilon: what is selected is mostly noise, and depends on all scores.
     ask = (*target, "--k", 6, "--epsilon", 0.05, "--seed", 5)
-    wide = [dpsel("select", forms[name], *ask) for name in ("t.parquet", "c.parquet")]
-    assert steps.count("rows") >= 2
+    wide = [dpsel("select", forms[name], *ask) for name in ("t.parquet", "c.parquet", "d.parquet")]
+    assert steps.count("rows") >= 3
     steps.clear()
     monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 1 << 40)
     plain = [dpsel("select", path, *ask) for path in forms.values()]
