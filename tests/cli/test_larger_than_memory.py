@@ -108,8 +108,10 @@ def test_stump_of_rows_in_text_is_the_same_with_much_and_with_little_memory(
         found.append(dpsel("select", text, *ASK, *options))
     assert found[0].code == 0, found[0].err
     assert found[0] == found[1] == found[2]
-    monkeypatch.setattr("tempfile.tempdir", "/nowhere")
-    assert dpsel("select", text, *ASK, *options).code == 3
+    with monkeypatch.context() as patch:
+        patch.setattr("tempfile.tempdir", "/nowhere")
+        code = dpsel("select", text, *ASK, *options).code
+    assert code == 3
 
 
 SWEEP = ("--trials", 2, "--epsilon", "1,9", "--penalty", 0.02, "--output", "-", "--seed", 3)

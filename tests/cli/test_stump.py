@@ -90,9 +90,8 @@ def test_a_public_share_finds_what_was_planted_too(dpsel: Dpsel) -> None:
 def with_targets(path: Path) -> Path:
     """Write visits with two targets: three classes that the ward decides, and a number."""
     frame = pl.read_csv(VISITS)
-    ward = pl.col("ward")
-    kind = pl.when(ward == "surgery").then(pl.lit("cut")).when(ward == "trauma")
-    kind = kind.then(pl.lit("torn")).otherwise(pl.lit("other"))
+    kinds = {"surgery": "cut", "trauma": "torn"}
+    kind = pl.col("ward").replace_strict(kinds, default="other")
     frame.with_columns(kind=kind, twice=pl.col("glucose") * 2).write_csv(path)
     return path
 
