@@ -53,7 +53,8 @@ def selecting(folder: Path, score: str, sizes: list[tuple[int, int]], runs: int)
             write_parquet(path, rows, columns + 1, 1_000_000)
 
         def work(path: Path = path) -> Any:
-            return select(path, target="y", k=5, epsilon=EPSILON, score=score)
+            bounds = {} if score == "kendall" else {"lower": -1.0, "upper": 1.0}
+            return select(path, target="y", k=5, epsilon=EPSILON, score=score, **bounds)
 
         found.append(least_seconds(work, runs))
     return found

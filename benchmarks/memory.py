@@ -24,13 +24,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 COLUMNS, GROUP = 100, 1_000_000
+BOUNDS = ["--lower", "-1", "--upper", "1"]
+PAPER = ["--method", "dp-sis", *BOUNDS]
 KEPT = ["--target", "y", "--k", "3", "--quiet"]
 NEED_ALL_ROWS = {
     "select --score kendall": ["select", "--score", "kendall", "--epsilon", "1"],
-    "baseline --method sis": ["baseline", "--method", "sis"],
-    "baseline --method lasso": ["baseline", "--method", "lasso"],
+    "baseline --method sis": ["baseline", "--method", "sis", *BOUNDS],
+    "baseline --method lasso": ["baseline", "--method", "lasso", *BOUNDS],
     "baseline --method two-stage": [
-        *("baseline", "--method", "two-stage", "--blocks", "100", "--epsilon", "1"),
+        *("baseline", "--method", "two-stage", "--blocks", "100", "--epsilon", "1", *BOUNDS),
     ],
     "baseline --method dpkendall, 10 columns": [
         *("baseline", "--method", "dpkendall", "--epsilon", "1", "--features", "x?"),
@@ -101,7 +103,7 @@ def main() -> None:
         if options.gigabytes:
             path = Path(folder) / "tall.parquet"
             apart(write_parquet, path, options.gigabytes)
-            asked = ["--target", "y", "--k", "5", "--epsilon", "1"]
+            asked = ["--target", "y", "--k", "5", "--epsilon", "1", *PAPER]
             used = resident("select", str(path), *asked)
             print(f"select, Parquet of {path.stat().st_size / 1e9:.2f} GB: {used:.2f} GB")
             path.unlink()

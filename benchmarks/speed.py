@@ -149,10 +149,13 @@ def main() -> None:
             GROUPS[group](python, folder, options.runs)
 
 
-def selecting(python: str, table: str, k: int = 5) -> list[str]:
-    """Return the command that selects."""
+PAPER = ("--method", "dp-sis", "--lower", "-1", "--upper", "1")
+
+
+def selecting(python: str, table: str, k: int = 5, how: Sequence[str] = PAPER) -> list[str]:
+    """Return the command that selects, by the paper's method unless told otherwise."""
     dpsel = str(Path(python).parent / "dpsel")
-    return [dpsel, "select", table, "--target", "y", "--k", str(k), "--epsilon", "1"]
+    return [dpsel, "select", table, "--target", "y", "--k", str(k), "--epsilon", "1", *how]
 
 
 def tall_group(python: str, folder: Path, runs: int) -> None:
@@ -236,7 +239,7 @@ def kendall_group(python: str, folder: Path, runs: int) -> None:
     """Compare Kendall scores."""
     table = made(folder / "kendall.parquet", write_parquet, 1_000_000, 51, 1_000_000)
     commands = {
-        "dpsel select": [*selecting(python, table), "--score", "kendall"],
+        "dpsel select": selecting(python, table, how=("--method", "kendall")),
         "scipy kendalltau": [python, "-c", SCIPY, table],
     }
     report("kendall, 10^6 x 50", compared(commands, runs), [])
@@ -247,6 +250,7 @@ def two_stage_group(python: str, folder: Path, runs: int) -> None:
     table = made(folder / "two_stage.parquet", write_parquet, 10_000, 10_001, 10_000)
     dpsel = str(Path(python).parent / "dpsel")
     asked = ["--target", "y", "--k", "5", "--epsilon", "1", "--neighbors", "replace-one"]
+    asked += ["--lower", "-1", "--upper", "1"]
     commands = {
         "dpsel select": [dpsel, "baseline", table, *asked, "--method", "two-stage"],
         "scikit-learn Lasso in a loop": [python, "-c", LASSOS, table],

@@ -40,7 +40,7 @@ def with_dpsel(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "DPSEL_LEDGER_FILE": ledgers}
 
 
-# The sample's answer at epsilon 2 is another one with a chance below 1e-8.
+# The samples' answers (dp-sis at epsilon 2, visits at 1) are others with a chance below 1e-8.
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_commands_print_what_the_documents_show(
     document: Path, with_dpsel: dict[str, str], tmp_path: Path
@@ -79,6 +79,41 @@ def test_the_sample_s_answer_is_as_certain_as_the_documents_assume() -> None:
         sizes = np.vectorize(lambda h, t: right_size(h, t, 8))(h, t)
         # The top set has the largest utility: another subset wins with a chance of at most p.
         assert float((sizes * np.exp(-losses(h, t))).sum()) < 1e-8
+
+
+def test_the_visits_answer_is_as_certain_as_the_documents_assume() -> None:
+    import math
+
+    import numpy as np
+
+    from dpsel.core.scores.stump import UNIT
+    from dpsel.core.target import WeightRule
+    from dpsel.selection.stump import StumpJob
+    from tests.sample_tables import Silent, free_account, request_for
+
+    asked = {"target": "came_back", "positive": "yes", "k": 3, "score": "stump"}
+    request = request_for(**asked, mechanism="permute-and-flip")
+    table = ROOT / "sample_data" / "visits.csv"
+    job = StumpJob(table, request, Silent())
+    # The rarer class weighs 1 and the other -r, r = (yes + 10 + noise) / (no + 10 + noise) from
+    # counts with discrete Laplace noise at epsilon 0.1, clear of 250 with a chance of 2 exp(-25).
+    with job.opened() as opened, job.checked(opened, free_account(table, request)):
+        columns = job.read(opened)
+        y = columns.target()
+        yes, no = int((y > 0).sum()), int((y <= 0).sum())
+        least, most = (yes + 10 - 250) / (no + 10 + 250), (yes + 10 + 250) / (no + 10 - 250)
+        assert 0 < least < most < 1
+        ratios, step = np.linspace(least, most, 41, retstep=True)
+        weights = [[0, -math.floor(UNIT * ratio), UNIT] for ratio in ratios]
+        scores = columns.scores(WeightRule(np.array(weights), 2)) / UNIT
+    planted = [1, 6, 11]
+    gaps = scores[:, planted].min(axis=1) - np.delete(scores, planted, axis=1).max(axis=1)
+    # A change of r moves a score by at most `no` times as much, and no ratio is further than half
+    # a step from one of these; so every gap is at least this one.
+    gap = float(gaps.min()) - 2 * no * (float(step) / 2) - 1
+    # Permute-and-flip takes a feature with a chance of at most exp(-epsilon gap / 2) a round: three
+    # rounds at 0.9 / 3, eleven other features.
+    assert 2 * 2 * math.exp(-25) + 3 * 11 * math.exp(-0.3 * gap / 2) < 1e-8
 
 
 def test_the_cost_of_rounding_is_what_the_proof_says() -> None:

@@ -180,7 +180,7 @@ def test_nothing_that_is_sent_holds_epsilon_k_or_seed(
 
 def asked(table: str, *more: object) -> tuple[object, ...]:
     columns = ("--target", "y", "--exclude", "who,label", "--lower", -2, "--upper", 2)
-    return ("select", table, *columns, "--k", 2, "--epsilon", 2, *more)
+    return ("select", table, *columns, "--method", "dp-sis", "--k", 2, "--epsilon", 2, *more)
 
 
 def kill_at_first_share(process: Any, monkeypatch: pytest.MonkeyPatch) -> list[float]:
@@ -254,7 +254,7 @@ def test_a_slip_is_said_before_a_cluster_is_looked_for(dpsel: Dpsel) -> None:
 
 def test_python_can_select_on_a_cluster(local_cluster: Any, tables: dict[str, str]) -> None:
     options: dict[str, Any] = {"target": "y", "k": 2, "epsilon": 9, "seed": 1, "features": "x*"}
-    options |= {"lower": -2, "upper": 2}
+    options |= {"method": "dp-sis", "lower": -2, "upper": 2}
     there = library.select(
         tables["many"], cluster=local_cluster.scheduler_address, workers=2, **options
     )

@@ -113,7 +113,8 @@ def test_where_there_is_no_slurm_it_is_said(
 
 
 def test_a_selection_by_jobs_is_that_of_this_machine(dpsel: Dpsel, slurm: Slurm) -> None:
-    seeded = ("select", BOUNDED, "--target", "y", "--k", 3, "--epsilon", 0.2, "--seed", 5)
+    drawn = ("--target", "y", "--k", 3, "--epsilon", 0.2, "--seed", 5)
+    seeded = ("select", BOUNDED, *drawn, "--method", "dp-sis", "--lower", -1, "--upper", 1)
     run = started_dpsel(*seeded, "--cluster", "slurm", "--workers", 1, **slurm.environment())
     code, out, err = ended(run)
     here = dpsel(*seeded)
