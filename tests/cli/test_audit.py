@@ -146,7 +146,7 @@ def test_a_certificate_is_written_to_a_file(dpsel: Dpsel, tmp_path: Path) -> Non
             "epsilon must be a positive, finite number, got 0",
         ),
         (("--mechanism", "joint", "--seed", -1), "seed must be 0 or more, got -1"),
-        (("--score", "magic"), "score must be one of dot, covariance, kendall, got magic"),
+        (("--score", "magic"), "score must be one of stump, dot, covariance, kendall, got magic"),
         (("--command", "--rows-per-person", 0), "rows-per-person must be 1 or more, got 0"),
         (("--command", "--worst-case"), "--worst-case does not go with an audit by --command"),
         (
