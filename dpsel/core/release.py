@@ -1,7 +1,7 @@
 """From scores to a record that may be published: the only caller of a mechanism."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, Protocol
@@ -15,7 +15,13 @@ from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit, check_at_lea
 from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.registry import find_mechanism
 from dpsel.core.picks import affordable_picks, noisy_rows
-from dpsel.core.randomness import Randomness, derived_seed, exponentials, make_randomness
+from dpsel.core.randomness import (
+    Randomness,
+    SeededRandomness,
+    derived_seed,
+    exponentials,
+    make_randomness,
+)
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.stump import stump_sensitivity
 from dpsel.core.target import ROWS, SELECTION, BudgetParts, Part, Target, WeightRule
@@ -201,9 +207,53 @@ def release_stump(
         Tested by: tests/privacy/test_stump_release.py
     """
     rng = make_randomness(seed)
+    drawn = _draw_stump(columns, len(names), asked, guarantee, drawn_by, rng)
+    selection = _selection(drawn.chosen, names, drawn_by, guarantee, rng)
+    return replace(selection, budget=drawn.parts.parts)
+
+
+def stump_draws(
+    columns: StumpColumns,
+    features: int,
+    asked: StumpRequest,
+    guarantee: Guarantee,
+    drawn_by: DrawnBy,
+    seeds: Sequence[int],
+) -> list["StumpDraw"]:
+    """Return what `release_stump` would select with each of these seeds: never for release.
+
+    Privacy:
+        Guarantee: none; everything is drawn with a seed.
+        Tested by: tests/evaluation/test_stump_draws.py
+    """
+    return [
+        _draw_stump(columns, features, asked, guarantee, drawn_by, SeededRandomness(seed))
+        for seed in seeds
+    ]
+
+
+@dataclass(frozen=True)
+class StumpDraw:
+    """A selection by `stump`, with the private scores that it was drawn by."""
+
+    chosen: IntArray = field(repr=False)
+    values: IntArray = field(repr=False)
+    """A row for every round."""
+    parts: BudgetParts
+
+
+def _draw_stump(
+    columns: StumpColumns,
+    features: int,
+    asked: StumpRequest,
+    guarantee: Guarantee,
+    drawn_by: DrawnBy,
+    rng: Randomness,
+) -> StumpDraw:
+    """Find the weights, score and draw: see `release_stump`."""
     y = columns.target()
-    parts, k = _afforded(asked, len(names), len(y), guarantee, rng)
-    parts = asked.target.paid_from(parts, k, len(names))
+    parts, k = _afforded(asked, features, len(y), guarantee, rng)
+    parts = asked.target.paid_from(parts, k, features)
     rule = asked.target.rule(y, parts, k, guarantee, rng)
     values = columns.scores(rule)
     sensitivity = float(stump_sensitivity(guarantee.neighbors, guarantee.unit))
@@ -213,7 +263,7 @@ def release_stump(
     else:
         scores = Scores(values[0], sensitivity)
         chosen = draw(scores, k, parts.part(SELECTION))[0]
-    return replace(_selection(chosen, names, drawn_by, guarantee, rng), budget=parts.parts)
+    return StumpDraw(chosen, values, parts)
 
 
 def _afforded(

@@ -11,6 +11,7 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.bounds import ONE, Bounds, bounded_integers, is_unit
 from dpsel.core.matrix import changed, column_groups, target_products
+from dpsel.core.target import Target
 from dpsel.core.votes import largest
 from dpsel.errors import InputError, UsageError
 from dpsel.preprocessing.options import Center, Scale
@@ -63,6 +64,8 @@ class EvaluationData:
     bounds: Bounds
     labels: bool
     """Whether the target was coded from labels: they are never clipped."""
+    target: Target = field(default_factory=Target)
+    """What is publicly known of it."""
     truth: FoundTruth | None = None
     """The truth, where it is known because the data are synthetic."""
     clipping: tuple[str, ...] = ()
@@ -224,7 +227,13 @@ def load_table(place: str, name: str, request: TableRequest, reporter: Reporter)
     assumed = is_unit(bounds.lower, bounds.upper)
     notes = cell_notes(cells, [*layout.names, wanted.target], assumed=assumed)
     return EvaluationData(
-        name, tuple(layout.names), DataSet(X, y), bounds, coding.of_text, clipping=tuple(notes)
+        name,
+        tuple(layout.names),
+        DataSet(X, y),
+        bounds,
+        coding.of_text,
+        Target(classes=0 if request.positive is None else 2),
+        clipping=tuple(notes),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,20 +10,22 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.batch import Batch
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds
-from dpsel.core.guarantee import Neighbors, Unit
-from dpsel.core.matrix import Matrix, TiledMatrix, row_chunks
+from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit
+from dpsel.core.matrix import Matrix, TiledMatrix, column_groups, row_chunks
 from dpsel.core.mechanisms.registry import find_mechanism
 from dpsel.core.randomness import Randomness
-from dpsel.core.release import draws
+from dpsel.core.release import DrawnBy, StumpRequest, draws, stump_draws
 from dpsel.core.rounds import kendall_rounds
 from dpsel.core.scores.base import KeepsRows, Scores, WorksAtTheEnd
-from dpsel.core.scores.registry import find_score
+from dpsel.core.scores.registry import STUMP, find_score
+from dpsel.core.scores.stump import Cells, stump_scores
+from dpsel.core.target import Target, WeightRule
 from dpsel.errors import UsageError
 from dpsel.evaluation.data import DataSet
 from dpsel.evaluation.metrics import Picks, lipschitz_bound
 from dpsel.preprocessing.options import Scale
 from dpsel.selection.lasso import exact_top_k
-from dpsel.selection.options import Baseline
+from dpsel.selection.options import METHODS, Baseline, Method
 from dpsel.system.workers import Threads
 
 _MOST_REMEMBERED = 1 << 28
@@ -151,6 +154,73 @@ class RoundDraws:
         return found
 
 
+@dataclass(frozen=True)
+class StumpDraws:
+    """stump: every trial pays for weights of its own. Equal weights are scored once."""
+
+    rows: DataSet
+    target: Target
+    neighbors: Neighbors
+    unit: Unit
+    mechanism: str
+    parameters: Mapping[str, Any]
+    known: dict[bytes, IntArray] = field(default_factory=dict, repr=False)
+
+    def draw(self, k: int, epsilon: float, trials: int, rng: Randomness) -> Picks:
+        """Draw as `select` would, with one seed a trial.
+
+        Privacy:
+            Guarantee: none; `rng` is seeded, and what is drawn is for the data's holder.
+            Tested by: tests/evaluation/test_stump_draws.py
+        """
+        if rng.private:
+            raise ValueError("what is drawn for an evaluation is drawn with a seed")
+        delta = float(self.parameters.get("delta", 0.0))
+        drawn = stump_draws(
+            _StumpTable(self.rows, self.known),
+            self.rows.X.shape[1],
+            StumpRequest(self.target, k),
+            Guarantee(epsilon, self.neighbors, _TRIED, self.unit, delta),
+            DrawnBy(STUMP, self.mechanism, self.parameters),
+            rng.words(trials).tolist(),
+        )
+        values = np.stack([one.values[0] for one in drawn])
+        return Picks(np.stack([one.chosen for one in drawn]), values, None)
+
+
+_TRIED = Scope(end_to_end=False, why="an evaluation")
+
+
+@dataclass(frozen=True)
+class _StumpTable:
+    """Rows as `release_stump` wants them, with the scores of weights that it remembers."""
+
+    rows: DataSet
+    known: dict[bytes, IntArray]
+
+    def target(self) -> FloatArray:
+        """Return the target of all rows."""
+        return self.rows.y
+
+    def scores(self, rule: WeightRule) -> IntArray:
+        """Score all columns, or remember it.
+
+        Privacy:
+            Guarantee: none; the scores are private input for a mechanism.
+            Tested by: tests/evaluation/test_stump_draws.py
+        """
+        weights = rule.weights(self.rows.y)
+        key = blake2b(weights.values.take(weights.groups, axis=1).tobytes()).digest()
+        found = self.known.get(key)
+        if found is None:
+            found = np.zeros((len(rule.values), self.rows.X.shape[1]), dtype=np.int64)
+            for some, X in column_groups(self.rows.X):
+                found[:, some] = stump_scores(Cells.of(X), weights)
+            if len(self.known) * found.nbytes < _MOST_REMEMBERED:
+                self.known[key] = found
+        return found
+
+
 def table_scores(
     score: str,
     rows: DataSet,
@@ -186,8 +256,9 @@ def _bound(draws: ScoreDraws | VoteDraws, scores: Scores, k: int, epsilon: float
     return lipschitz_bound(scores.values, scores.sensitivity, k, epsilon, gamma)
 
 
-DP_SIS = "dp-sis"
-_DP_SIS_IS = ("dot", "canonical-lipschitz")
+_NAMED: dict[str, tuple[str, str]] = {
+    name: METHODS[name] for name in (Method.STUMP, Method.DP_SIS, Method.KENDALL)
+}
 _EXACT = {"sis", "lasso"}
 
 
@@ -225,21 +296,21 @@ def parse_methods(names: list[str]) -> tuple[EvaluatedMethod, ...]:
 
 
 def _method(name: str) -> EvaluatedMethod:
-    """Return one method: SCORE/MECHANISM, two-stage[/MECHANISM], dp-sis, sis, lasso, dpkendall."""
+    """Return one method: SCORE/MECHANISM, two-stage[/MECHANISM], or one by its name."""
     what, at, scale_name = name.partition("@")
     scale = _scale(scale_name, name) if at else None
     ranking, slash, mechanism = what.partition("/")
-    if ranking == DP_SIS and not slash:
-        return EvaluatedMethod(name, *_DP_SIS_IS, scale)
+    if ranking in _NAMED and not slash:
+        return EvaluatedMethod(name, *_NAMED[ranking], scale)
     if ranking == Baseline.TWO_STAGE:
         mechanism = mechanism if slash else "canonical-lipschitz"
-    elif ranking in (*_EXACT, DP_SIS, Baseline.DPKENDALL):
+    elif ranking in (*_EXACT, Method.DP_SIS, Baseline.DPKENDALL):
         if slash:
             raise UsageError(f"{ranking} has no mechanism to choose, got {name}")
         return EvaluatedMethod(name, ranking, None, scale)
     elif not slash:
         raise UsageError(
-            f"a method is SCORE/MECHANISM, {DP_SIS}, {', '.join(Baseline)}, "
+            f"a method is SCORE/MECHANISM, {', '.join(_NAMED)}, {', '.join(Baseline)}, "
             f"with @SCALE behind it or not; got '{name}'"
         )
     else:

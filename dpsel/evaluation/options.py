@@ -43,10 +43,10 @@ class Comparison:
     trials: int = option("--trials N", "Selections in each cell.", 100, panel=SWEEP)
     method: tuple[str, ...] = option(
         "--method LIST",
-        "SCORE/MECHANISM, dp-sis, two-stage, two-stage/MECHANISM, dpkendall, sis or lasso; "
-        "with @max-abs or @robust behind it on data scaled so. With commas or repeated.",
+        "SCORE/MECHANISM, stump, dp-sis, kendall, two-stage, two-stage/MECHANISM, dpkendall, sis "
+        "or lasso; with @max-abs or @robust behind it on data scaled so. With commas or repeated.",
         (),
-        shown="dp-sis,two-stage",
+        shown="stump,dp-sis,two-stage",
         panel=SWEEP,
     )
     truth: str = option(

@@ -152,7 +152,7 @@ class Sweep:
         return cells + len(self.vote_scales()) * self.trials
 
 
-DEFAULT_METHODS = ("dp-sis", "two-stage")
+DEFAULT_METHODS = ("stump", "dp-sis", "two-stage")
 _MOST_TRIALS = 100_000
 
 

@@ -12,7 +12,7 @@ from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.guarantee import Unit, check_k
 from dpsel.core.matrix import TiledMatrix, row_chunks, target_products
 from dpsel.core.randomness import SeededRandomness, derived_seed
-from dpsel.core.scores.registry import find_score
+from dpsel.core.scores.registry import STUMP, find_score
 from dpsel.core.votes import Voting, independent_blocks, random_partition, votes_for_each_k
 from dpsel.evaluation import STAMP
 from dpsel.evaluation.data import DataSet, EvaluationData, FoundTruth
@@ -23,6 +23,7 @@ from dpsel.evaluation.methods import (
     ExactDraws,
     RoundDraws,
     ScoreDraws,
+    StumpDraws,
     VoteDraws,
     table_scores,
 )
@@ -229,7 +230,7 @@ class _SetSweep:
 
     def _needs_rows(self, draws: Draws) -> bool:
         """Return whether draws read rows that other processes do not have."""
-        return self._on_disk and isinstance(draws, RoundDraws)
+        return self._on_disk and isinstance(draws, RoundDraws | StumpDraws)
 
     def _trials(self, method: EvaluatedMethod) -> int:
         """Return how often a method is run: once if it always selects the same."""
@@ -289,6 +290,11 @@ class _SetSweep:
         parameters = method.parameters(sweep.delta)
         if method.ranking == Baseline.TWO_STAGE:
             return VoteDraws(votes[scale], 1.0, method.mechanism, parameters)
+        if method.ranking == STUMP:
+            data = self._data
+            return StumpDraws(
+                data.raw, data.target, sweep.neighbors, Unit(), method.mechanism, parameters
+            )
         bounded = find_score(method.ranking).needs_bounds
         rows = self._view(scale) if bounded else self._data.raw
         threads = self._threads_here()
@@ -336,7 +342,8 @@ class _SetSweep:
 def _digest(data: EvaluationData) -> str:
     """Return a name for what is in a data set."""
     found = hashlib.blake2b(digest_size=12)
-    found.update(repr((data.name, data.features, data.labels, data.bounds.target)).encode())
+    facts = (data.name, data.features, data.labels, data.target, data.bounds.target)
+    found.update(repr(facts).encode())
     for _, rows in row_chunks(data.raw.X):
         found.update(np.ascontiguousarray(rows).tobytes())
     for array in (data.raw.y, data.bounds.lower, data.bounds.upper):

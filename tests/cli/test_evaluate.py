@@ -39,7 +39,7 @@ def test_results_are_tidy_stamped_and_whole(dpsel: Dpsel) -> None:
     cells = [(r["method"], r["k_asked"], r["k"], r["epsilon"]) for r in found["results"]]
     assert cells == [
         (method, asked, k, epsilon)
-        for method in ("dp-sis", "two-stage")
+        for method in ("stump", "dp-sis", "two-stage")
         for asked, k in (("3", 3), ("logd", 3))
         for epsilon in (0.5, 5.0)
     ]

@@ -121,7 +121,7 @@ FEW = ("--features", "x0,x1,x2,x5,x7,x9,x10,x11", "--truth", "sis")
 @pytest.mark.parametrize(
     ("methods", "options"),
     [
-        ("dp-sis,two-stage,sis,lasso,covariance/peeling@robust,kendall/peeling", ()),
+        ("dp-sis,two-stage,sis,lasso,covariance/peeling@robust,kendall/peeling,stump", ()),
         ("dpkendall,dot/joint", FEW),
     ],
 )

@@ -22,6 +22,8 @@ def only(text: str) -> EvaluatedMethod:
 @pytest.mark.parametrize(
     ("text", "ranking", "mechanism", "scale", "private"),
     [
+        ("stump", "stump", "permute-and-flip", None, True),
+        ("kendall", "kendall", "permute-and-flip", None, True),
         ("dp-sis", "dot", "canonical-lipschitz", None, True),
         ("dp-sis@none", "dot", "canonical-lipschitz", Scale.NONE, True),
         ("two-stage", "two-stage", "canonical-lipschitz", None, True),
@@ -63,7 +65,9 @@ def test_lists_may_come_in_one_piece_or_in_several_and_have_each_once_in_their_o
 @pytest.mark.parametrize("text", ["", "dot", "DP-SIS", "dp sis", "dp-sis,,sis", "sis,", "@robust"])
 def test_what_is_no_method_is_refused_with_a_list_of_the_forms(text: str) -> None:
     with pytest.raises(
-        UsageError, match=r"^a method is SCORE/MECHANISM, dp-sis, two-stage, sis, lasso, dpkendall,"
+        UsageError,
+        match=r"^a method is SCORE/MECHANISM, stump, dp-sis, kendall, two-stage, sis, lasso, "
+        r"dpkendall,",
     ):
         parse_methods([text])
 
@@ -77,11 +81,11 @@ def test_the_refusal_quotes_the_name(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("pearson/peeling", "score must be one of dot, covariance, kendall, got pearson"),
+        ("pearson/peeling", "score must be one of stump, dot, covariance, kendall, got pearson"),
         # dp-sis is a score with a mechanism already.
         ("dp-sis/peeling", "dp-sis has no mechanism to choose, got dp-sis/peeling"),
         ("dp-sis/", "dp-sis has no mechanism to choose, got dp-sis/"),
-        ("/peeling", "score must be one of dot, covariance, kendall, got "),
+        ("/peeling", "score must be one of stump, dot, covariance, kendall, got "),
         ("dot/gumbel", f"mechanism must be one of {', '.join(MECHANISMS)}, got gumbel"),
         ("dot/", f"mechanism must be one of {', '.join(MECHANISMS)}, got "),
         ("two-stage/x", f"mechanism must be one of {', '.join(MECHANISMS)}, got x"),
