@@ -86,9 +86,9 @@ class Silent(Reporter):
 
 
 def request_for(**options: Any) -> Request:
-    """Return the request that these options of `select` make."""
+    """Return the request that these options of `select` make; bounds are added unless `bare`."""
     given = {**DEFAULTS, **options}
-    bounded = given["bounds"] is not None or given["lower"] is not None
+    bounded = given["bounds"] is not None or given["lower"] is not None or given.get("bare")
     if given["score"] in ("dot", "covariance") and not bounded:
         given |= {"lower": -1.0, "upper": 1.0}
     return make_request(

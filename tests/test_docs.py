@@ -86,8 +86,7 @@ def test_the_visits_answer_is_as_certain_as_the_documents_assume() -> None:
 
     import numpy as np
 
-    from dpsel.core.scores.stump import UNIT
-    from dpsel.core.target import WeightRule
+    from dpsel.core.scores.stump import UNIT, WeightRule
     from dpsel.selection.stump import StumpJob
     from tests.sample_tables import Silent, free_account, request_for
 

@@ -15,8 +15,7 @@ from dpsel.core.guarantee import Guarantee, Neighbors, Unit
 from dpsel.core.persons import KeptRows, PersonLimit, RowMask
 from dpsel.core.scores.base import TotalingScore, WorksAtTheEnd
 from dpsel.core.scores.registry import STUMP, find_score
-from dpsel.core.scores.stump import WeighedStump
-from dpsel.core.target import WeightRule
+from dpsel.core.scores.stump import WeighedStump, WeightRule
 from dpsel.errors import InputError, UsageError
 from dpsel.system.workers import Threads
 from dpsel.tables.cell_counts import CellCounts

@@ -23,8 +23,8 @@ from dpsel.core.randomness import (
     make_randomness,
 )
 from dpsel.core.scores.base import Scores
-from dpsel.core.scores.stump import stump_sensitivity
-from dpsel.core.target import ROWS, SELECTION, BudgetParts, Part, Target, WeightRule
+from dpsel.core.scores.stump import WeightRule, stump_sensitivity
+from dpsel.core.target import ROWS, SELECTION, BudgetParts, Part, Target
 from dpsel.errors import UsageError
 
 SCHEMA_ID = "dpsel.selection/1"

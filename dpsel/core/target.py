@@ -5,7 +5,7 @@ they add up to about 0, "always no" scores nothing and a feature has to tell the
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context, Decimal
 from fractions import Fraction
 from itertools import combinations
@@ -17,7 +17,7 @@ from dpsel.core.discrete import discrete_laplace
 from dpsel.core.guarantee import Guarantee, Neighbors, Unit, check_epsilon
 from dpsel.core.median import TAUS, Median, private_median
 from dpsel.core.randomness import Randomness
-from dpsel.core.scores.stump import UNIT, RowWeights
+from dpsel.core.scores.stump import UNIT, WeightRule
 from dpsel.errors import UsageError
 
 COUNTS_SHARE = Fraction(1, 10)
@@ -275,41 +275,6 @@ class Target:
             paid = parts.part(MEDIAN)
             center = private_center(y, paid, guarantee.neighbors, guarantee.unit, rng)
         return sign_rule(center)
-
-
-@dataclass(frozen=True)
-class WeightRule:
-    """What a row weighs, by its own target alone: the same rule for all rows, on any machine."""
-
-    values: IntArray = field(repr=False)
-    """The weight of every group, for each round; group 0 does not count."""
-    classes: int
-    center: float = field(default=0.0, repr=False)
-
-    def groups(self, y: FloatArray) -> IntArray:
-        """Return the group of every row."""
-        groups = np.zeros(len(y), dtype=np.int64)
-        if self.classes > 2:
-            known = (y >= 0) & (y < self.classes)
-            groups[known] = y[known].astype(np.int64) + 1
-        elif self.classes == 2:
-            groups[y <= 0] = 1
-            groups[y > 0] = 2
-        else:
-            groups[y < self.center] = 1
-            groups[y == self.center] = 2
-            groups[y > self.center] = 3
-        return groups
-
-    def weights(self, y: FloatArray) -> RowWeights:
-        """Return the weights of some rows.
-
-        Privacy:
-            Guarantee: none; a row's weight depends on its own target, and on a rule that is public
-                or was paid for.
-            Tested by: tests/privacy/test_target.py
-        """
-        return RowWeights(self.groups(y), self.values)
 
 
 def sign_rule(center: Median) -> WeightRule:

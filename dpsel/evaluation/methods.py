@@ -18,8 +18,8 @@ from dpsel.core.release import DrawnBy, StumpRequest, draws, stump_draws
 from dpsel.core.rounds import kendall_rounds
 from dpsel.core.scores.base import KeepsRows, Scores, WorksAtTheEnd
 from dpsel.core.scores.registry import STUMP, find_score
-from dpsel.core.scores.stump import Cells, stump_scores
-from dpsel.core.target import Target, WeightRule
+from dpsel.core.scores.stump import Cells, WeightRule, stump_scores
+from dpsel.core.target import Target
 from dpsel.errors import UsageError
 from dpsel.evaluation.data import DataSet
 from dpsel.evaluation.metrics import Picks, lipschitz_bound

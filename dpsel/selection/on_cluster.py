@@ -12,7 +12,7 @@ from dpsel.cluster.place import Scheduler
 from dpsel.core.arrays import IntArray
 from dpsel.core.persons import PersonLimit
 from dpsel.core.scores.base import Score
-from dpsel.core.target import WeightRule
+from dpsel.core.scores.stump import WeightRule
 from dpsel.reporter import Reporter
 from dpsel.selection.request import Request
 from dpsel.selection.run import Found, SelectJob, TableJob
@@ -90,6 +90,7 @@ class StumpClusterJob(OnCluster, StumpJob):
 
     def read(self, table: Table) -> "ClusterColumns":
         """Return what reads the target here, and scores the columns there."""
+        self._hint()
         request = self._request
         limit = None if request.wanted.person is None else PersonLimit(request.guarantee.unit.rows)
         # A column beside the target: a table is never read without any.

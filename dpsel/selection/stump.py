@@ -1,19 +1,15 @@
 """`select` by the score `stump`: any columns as they are, no bounds, no preprocessing."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 
-from dpsel.budget.account import NoAccount
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.batch import Batch
 from dpsel.core.persons import PersonLimit
 from dpsel.core.picks import rows_needed
 from dpsel.core.release import DrawnBy, Selection, StumpRequest, release_stump
-from dpsel.core.scores.stump import Cells, stump_scores
-from dpsel.core.target import WeightRule
+from dpsel.core.scores.stump import Cells, WeightRule, stump_scores
 from dpsel.selection.run import TableJob, covered
 from dpsel.tables.opening import unchanged
 from dpsel.tables.table import Table
@@ -23,20 +19,9 @@ from dpsel.tables.whole_columns import WholeColumns
 class StumpJob(TableJob):
     """A job whose columns are scored one by one, once the target's weights are known."""
 
-    @contextmanager
-    def checked(self, table: Table, account: NoAccount) -> Iterator[None]:
-        """Check columns and k; tell the holder, from public numbers, how many rows it takes."""
-        with super().checked(table, account):
-            k, d = self._request.k, len(self._layout.names)
-            epsilon = self._request.guarantee.epsilon
-            self._reporter.hint(
-                f"to select {k} of {d} features at epsilon {epsilon:g} better than by chance takes "
-                f"about {rows_needed(k, d, epsilon):,} rows"
-            )
-            yield
-
     def read(self, table: Table) -> "ColumnsToScore":
         """Return what reads the target, and then the columns."""
+        self._hint()
         request = self._request
         limit = None if request.wanted.person is None else PersonLimit(request.guarantee.unit.rows)
         columns = WholeColumns(
@@ -61,6 +46,15 @@ class StumpJob(TableJob):
             return selection
         return replace(
             selection, guarantee=covered(selection.guarantee, private.columns.provenance)
+        )
+
+    def _hint(self) -> None:
+        """Tell the holder, from public numbers, how many rows it takes."""
+        k, d = self._request.k, len(self._layout.names)
+        epsilon = self._request.guarantee.epsilon
+        self._reporter.hint(
+            f"to select {k} of {d} features at epsilon {epsilon:g} better than by chance takes "
+            f"about {rows_needed(k, d, epsilon):,} rows"
         )
 
     def _tell(self, private: "ColumnsToScore") -> None:

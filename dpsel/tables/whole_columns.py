@@ -14,6 +14,7 @@ from dpsel.core.persons import PersonLimit
 from dpsel.reporter import Reporter
 from dpsel.tables.cell_counts import CellCounts
 from dpsel.tables.columns import Layout
+from dpsel.tables.errors import plain_errors
 from dpsel.tables.labels import TargetCoding
 from dpsel.tables.opening import file_bytes
 from dpsel.tables.provenance import Provenance
@@ -31,6 +32,8 @@ from dpsel.tables.wide_parquet import WideParquetTable
 from dpsel.tables.words import column_cells
 
 T = TypeVar("T")
+
+_KIND = "a table"
 
 _CELLS_AT_ONCE = 1 << 22
 # Of a block of columns, with what is made of it, in every thread.
@@ -126,7 +129,8 @@ class WholeColumns:
         kept: list[BoolArray | None] = []
         for group in groups:
             found = group.read(marks)
-            these = self._rows.rows(found[0], None if layout.person is None else found[1])
+            with plain_errors(self._table.label, _KIND):
+                these = self._rows.rows(found[0], None if layout.person is None else found[1])
             kept.append(these.keep)
             targets.append(these.y if these.keep is None else these.y[these.keep])
         y = np.concatenate(targets)
@@ -138,7 +142,8 @@ class WholeColumns:
             for group, place, keep in zip(groups, places, kept, strict=True):
                 columns = group.read(layout.features[first:last])
                 for column in range(last - first):
-                    cells = column_cells(columns[column])
+                    with plain_errors(self._table.label, _KIND):
+                        cells = column_cells(columns[column])
                     X[place, column] = cells if keep is None else cells[keep]
                     columns[column] = None
             return Batch(first, X, y)

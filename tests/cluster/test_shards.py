@@ -39,7 +39,7 @@ from dpsel.core.guarantee import MOST_ROWS, Neighbors, Unit
 from dpsel.core.persons import KeptRows, RowMask
 from dpsel.core.release import Selection
 from dpsel.core.scores.kendall import KendallScore
-from dpsel.core.scores.registry import SCORES
+from dpsel.core.scores.registry import SCORES, STUMP
 from dpsel.errors import InputError, UsageError
 from dpsel.selection.request import select_run
 from dpsel.selection.run import carry_out
@@ -84,6 +84,8 @@ def table() -> pl.DataFrame:
     )
 
 
+# `stump` finds its weights first: see test_stump.py.
+ADDED_UP = [name for name in SCORES if name != STUMP]
 FRAME = table()
 
 
@@ -161,7 +163,7 @@ def test_scores_are_the_same_bits_for_any_partition_and_tree(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     ending = data.draw(st.sampled_from(list(ENDINGS)))
-    options: dict[str, Any] = {"score": data.draw(st.sampled_from(list(SCORES)))}
+    options: dict[str, Any] = {"score": data.draw(st.sampled_from(ADDED_UP))}
     if data.draw(st.booleans()):
         options |= {"person": "who", "rows_per_person": data.draw(st.integers(1, 4))}
     if data.draw(st.booleans()):
@@ -178,7 +180,7 @@ def test_scores_are_the_same_bits_for_any_partition_and_tree(
     assert len(expected[1]) == 1
 
 
-@pytest.mark.parametrize("score", list(SCORES))
+@pytest.mark.parametrize("score", ADDED_UP)
 @pytest.mark.parametrize("person", [None, "who"])
 def test_wide_files_are_scored_alike(
     score: str, person: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -245,7 +247,7 @@ def test_small_files_are_read_together(tmp_path: Path) -> None:
     assert [part.number for split in found for part in split.files] == list(range(ROWS))
 
 
-@pytest.mark.parametrize("score", list(SCORES))
+@pytest.mark.parametrize("score", ADDED_UP)
 def test_a_table_of_very_many_bytes_is_cut_into_larger_shares(
     score: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -311,17 +313,20 @@ def test_totals_do_not_print_what_they_hold(tmp_path: Path) -> None:
     assert "mask" not in repr(share)
 
 
+# Where a score has bounds, these say that the columns of a CSV are numbers.
 @pytest.mark.parametrize(
-    ("change", "ending"),
+    ("change", "ending", "score"),
     [
-        (lambda frame: frame.rename({"x1": "other"}), "parquet"),
-        (lambda frame: frame.with_columns(x1=pl.lit("text")), "parquet"),
-        (lambda frame: frame.with_columns(x1=pl.lit("text"), x3=pl.lit("words")), "csv"),
-        (lambda frame: frame.with_columns(y=pl.lit("text")), "csv"),
-        (lambda frame: frame.drop("x2"), "arrow"),
+        (lambda frame: frame.rename({"x1": "other"}), "parquet", "dot"),
+        (lambda frame: frame.rename({"x1": "other"}), "parquet", "kendall"),
+        (lambda frame: frame.with_columns(x1=pl.lit("text")), "parquet", "dot"),
+        (lambda frame: frame.with_columns(x1=pl.lit("text")), "parquet", "kendall"),
+        (lambda frame: frame.with_columns(x1=pl.lit("text"), x3=pl.lit("words")), "csv", "kendall"),
+        (lambda frame: frame.with_columns(y=pl.lit("text")), "csv", "kendall"),
+        (lambda frame: frame.drop("x2"), "arrow", "dot"),
+        (lambda frame: frame.drop("x2"), "arrow", "kendall"),
     ],
 )
-@pytest.mark.parametrize("score", ["dot", "kendall"])
 @pytest.mark.parametrize("person", [None, "who"])
 def test_refusals_are_the_same(
     change: Callable[[pl.DataFrame], pl.DataFrame],
@@ -487,23 +492,19 @@ def test_what_is_known_about_the_files_is_the_same(
         command = ["preprocess", str(raw), str(tmp_path / f"t/{number}.{ending}"), "--target", "y"]
         assert run([*command, *options, "--quiet"]) == 0
     place = f"{tmp_path}/t/*.{ending}"
-    expected, notes = outcome(place, {"seed": None}, None)
-    found, heard = outcome(place, {"seed": None}, Cluster(Tree(np.random.default_rng(0)), 1000))
+    asked = {"seed": None, "bare": True}
+    expected, notes = outcome(place, asked, None)
+    found, heard = outcome(place, asked, Cluster(Tree(np.random.default_rng(0)), 1000))
     assert heard == notes
+    if (ending, how, files) == ("csv", "--bounds", 2):
+        # Records beside several CSVs say nothing about all of them, before they are read.
+        assert found == expected == str(expected)
+        return
     assert isinstance(expected, Selection)
     assert isinstance(found, Selection)
     assert found.guarantee is not None
     assert found.guarantee == expected.guarantee
     assert found.guarantee.scope.end_to_end is (how == "--bounds" and files == 1)
-
-
-def test_many_cells_outside_are_told_alike(tmp_path: Path) -> None:
-    place = write_files(FRAME, tmp_path / "t", "parquet", [30])
-    options = {"exclude": ["who", "label"]}
-    _, expected = outcome(place, options, None)
-    _, found = outcome(place, options, Cluster(Tree(np.random.default_rng(0)), 500))
-    assert found == expected
-    assert any("outside [-1, 1]" in note for note in expected)
 
 
 @pytest.mark.parametrize("score", ["dot", "kendall"])

@@ -12,7 +12,7 @@ import pytest
 from dpsel.cluster.place import Scheduler
 from dpsel.cluster.shards import Cluster, merge_totals, score_shard
 from dpsel.core.arrays import IntArray
-from dpsel.core.target import WeightRule
+from dpsel.core.scores.stump import WeightRule
 from dpsel.selection.on_cluster import ClusterColumns, StumpClusterJob
 from dpsel.selection.run import carry_out
 from dpsel.selection.stump import ColumnsToScore, StumpJob

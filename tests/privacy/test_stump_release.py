@@ -12,8 +12,8 @@ from dpsel.audit.loss import loss
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit
 from dpsel.core.release import DrawnBy, StumpRequest, release_stump
-from dpsel.core.scores.stump import UNIT, Cells, stump_scores
-from dpsel.core.target import Target, WeightRule, balanced_by_share
+from dpsel.core.scores.stump import UNIT, Cells, WeightRule, stump_scores
+from dpsel.core.target import Target, balanced_by_share
 from dpsel.core.words import boxed_words
 
 SCOPE = Scope(end_to_end=True, why="a test")

@@ -135,7 +135,7 @@ def test_what_the_names_are_decides_no_refusal(tmp_path: Path) -> None:
             numbers(3, 2).write_parquet(folder / "part-0.parquet")
         for target in ("y", "state"):
             with pytest.raises(InputError) as caught:
-                scored(tmp_path / str(number) / "t", target=target)
+                scored(tmp_path / str(number) / "t", target=target, score="kendall")
             messages.add(str(caught.value))
     assert messages == {
         "part-0.parquet: column 'state' holds text from the names of folders, not numbers; leave "

@@ -15,7 +15,6 @@ Weights are whole multiples of 2^-30, so sums over 2^31 rows are exact in 64 bit
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -224,17 +223,39 @@ class StumpScore:
         return Scores(values, float(self._sensitivity))
 
 
-class Weighs(Protocol):
-    """A rule that tells what rows weigh: see `dpsel.core.target.WeightRule`."""
+@dataclass(frozen=True)
+class WeightRule:
+    """What a row weighs, by its own target alone: the same rule for all rows, on any machine."""
 
-    @property
-    def values(self) -> IntArray:
-        """The weight of every group, for each round."""
-        ...
+    values: IntArray = field(repr=False)
+    """The weight of every group, for each round; group 0 does not count."""
+    classes: int
+    center: float = field(default=0.0, repr=False)
+
+    def groups(self, y: FloatArray) -> IntArray:
+        """Return the group of every row."""
+        groups = np.zeros(len(y), dtype=np.int64)
+        if self.classes > 2:
+            known = (y >= 0) & (y < self.classes)
+            groups[known] = y[known].astype(np.int64) + 1
+        elif self.classes == 2:
+            groups[y <= 0] = 1
+            groups[y > 0] = 2
+        else:
+            groups[y < self.center] = 1
+            groups[y == self.center] = 2
+            groups[y > self.center] = 3
+        return groups
 
     def weights(self, y: FloatArray) -> RowWeights:
-        """Return the weights of some rows, by their own target."""
-        ...
+        """Return the weights of some rows.
+
+        Privacy:
+            Guarantee: none; a row's weight depends on its own target, and on a rule that is public
+                or was paid for.
+            Tested by: tests/privacy/test_target.py
+        """
+        return RowWeights(self.groups(y), self.values)
 
 
 class WeighedStump:
@@ -247,7 +268,7 @@ class WeighedStump:
         Tested by: tests/cluster/test_stump.py
     """
 
-    def __init__(self, features: int, rule: Weighs) -> None:
+    def __init__(self, features: int, rule: WeightRule) -> None:
         """Score so many features."""
         self._rule = rule
         self._values = np.zeros((len(rule.values), features), dtype=np.int64)
