@@ -10,6 +10,7 @@ from dpsel.system.workers import plan_threads
 from dpsel.tables.bounds_file import PublicBounds, read_bounds
 from dpsel.tables.columns import Wanted
 from dpsel.tables.formats import Reading
+from dpsel.tables.labels import class_list
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def make_preprocess_request(
         ),
         positive=columns.positive,
         encode=encode,
-        classes=None if coding.classes is None else _class_list(coding.classes),
+        classes=None if coding.classes is None else class_list(coding.classes),
         bounds=public,
         center=_default_center(scale) if method.center is None else method.center,
         scale=scale,
@@ -105,11 +106,3 @@ def make_preprocess_request(
 def _default_center(scale: Scale) -> Center:
     """Return the centre that goes with a scale."""
     return Center.MEDIAN if scale is Scale.ROBUST else Center.MEAN
-
-
-def _class_list(text: str) -> tuple[str, ...]:
-    """Return the labels in a list with commas."""
-    classes = tuple(label.strip() for label in text.split(","))
-    if len(set(classes)) < len(classes) or "" in classes:
-        raise UsageError("classes must be different labels with commas between them")
-    return classes

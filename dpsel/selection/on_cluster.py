@@ -10,7 +10,6 @@ from dpsel.cluster import shards
 from dpsel.cluster.connection import connected
 from dpsel.cluster.place import Scheduler
 from dpsel.core.arrays import IntArray
-from dpsel.core.persons import PersonLimit
 from dpsel.core.scores.base import Score
 from dpsel.core.scores.stump import WeightRule
 from dpsel.reporter import Reporter
@@ -92,7 +91,7 @@ class StumpClusterJob(OnCluster, StumpJob):
         """Return what reads the target here, and scores the columns there."""
         self._hint()
         request = self._request
-        limit = None if request.wanted.person is None else PersonLimit(request.guarantee.unit.rows)
+        limit = request.person_limit()
         # A column beside the target: a table is never read without any.
         columns = WholeColumns(
             table,

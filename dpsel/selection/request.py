@@ -16,6 +16,7 @@ from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit, check_at_lea
 from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.lipschitz import check_gamma
 from dpsel.core.mechanisms.registry import find_mechanism
+from dpsel.core.persons import PersonLimit
 from dpsel.core.release import StumpRequest
 from dpsel.core.scores.registry import STUMP, find_score
 from dpsel.core.target import Target, public_center
@@ -34,7 +35,7 @@ from dpsel.system.workers import plan_threads
 from dpsel.tables.bounds_file import PublicBounds, parse_bounds, read_bounds, uniform_bounds
 from dpsel.tables.columns import Wanted
 from dpsel.tables.formats import Reading
-from dpsel.tables.labels import TargetCoding
+from dpsel.tables.labels import TargetCoding, class_list
 from dpsel.tables.sources import STDIN, has_scheme, public_place
 
 # The mechanism that can give every round scores of its own.
@@ -79,6 +80,10 @@ class Request:
     stump: StumpRequest | None
     """What the score `stump` needs to know; None for other scores."""
 
+    def person_limit(self) -> PersonLimit | None:
+        """Return what counts a person's rows, None where rows are protected."""
+        return None if self.wanted.person is None else PersonLimit(self.guarantee.unit.rows)
+
 
 def make_request(
     columns: Columns,
@@ -101,7 +106,7 @@ def make_request(
     public, given = public_bounds(bounding)
     if given and not kind.needs_bounds:
         raise UsageError(f"the score {score} needs no bounds; leave them out")
-    coding = TargetCoding(columns.positive, _class_list(facts.classes))
+    coding = TargetCoding(columns.positive, _three_classes(facts.classes))
     return Request(
         wanted=Wanted(
             columns.target,
@@ -192,13 +197,11 @@ def _target(coding: TargetCoding, facts: TargetFacts) -> Target:
     return Target(classes=2, share=share)
 
 
-def _class_list(text: str | None) -> tuple[str, ...] | None:
-    """Return the labels in a list with commas."""
+def _three_classes(text: str | None) -> tuple[str, ...] | None:
+    """Return the labels of three classes or more, if any are named."""
     if text is None:
         return None
-    classes = tuple(label.strip() for label in text.split(","))
-    if len(set(classes)) < len(classes) or "" in classes:
-        raise UsageError("classes must be different labels with commas between them")
+    classes = class_list(text)
     if len(classes) < 3:
         raise UsageError("--classes needs three labels or more; for two, name one with --positive")
     return classes

@@ -10,7 +10,6 @@ from dpsel.budget.account import NoAccount
 from dpsel.core.batch import Batch
 from dpsel.core.bounds import Bounds
 from dpsel.core.guarantee import Guarantee, check_k
-from dpsel.core.persons import PersonLimit
 from dpsel.core.release import DrawnBy, Selection, release
 from dpsel.core.scores.base import KeepsRows, Score, Scores, WorksAtTheEnd
 from dpsel.core.scores.registry import find_score
@@ -168,7 +167,7 @@ class SelectJob(TableJob):
             score.keep_in(Spill(features, copies=_COPIES_OF_ROWS))
         clipping = self._bounds if find_score(request.score).needs_bounds else None
         cells = CellCounts(features)
-        limit = None if request.wanted.person is None else PersonLimit(request.guarantee.unit.rows)
+        limit = request.person_limit()
         rows = RowReader(request.coding, limit)
 
         def reduced(batch: Batch) -> tuple[Any, CellCounts]:

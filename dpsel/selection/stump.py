@@ -6,7 +6,6 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.batch import Batch
-from dpsel.core.persons import PersonLimit
 from dpsel.core.picks import rows_needed
 from dpsel.core.release import DrawnBy, Selection, StumpRequest, release_stump
 from dpsel.core.scores.stump import Cells, WeightRule, stump_scores
@@ -23,7 +22,7 @@ class StumpJob(TableJob):
         """Return what reads the target, and then the columns."""
         self._hint()
         request = self._request
-        limit = None if request.wanted.person is None else PersonLimit(request.guarantee.unit.rows)
+        limit = request.person_limit()
         columns = WholeColumns(
             table, self._layout, request.coding, limit, request.threads, self._reporter
         )

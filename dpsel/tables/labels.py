@@ -103,3 +103,11 @@ def label_interval(coding: TargetCoding) -> Interval:
     if coding.classes is None:
         return UNIT_INTERVAL
     return Interval(0.0, float(max(1, len(coding.classes) - 1)))
+
+
+def class_list(text: str) -> tuple[str, ...]:
+    """Return the labels in a list with commas."""
+    classes = tuple(label.strip() for label in text.split(","))
+    if len(set(classes)) < len(classes) or "" in classes:
+        raise UsageError("classes must be different labels with commas between them")
+    return classes

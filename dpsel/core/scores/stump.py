@@ -31,6 +31,9 @@ from dpsel.errors import UsageError
 UNIT = 1 << 30
 """The integer that stands for a weight, and a score, of 1."""
 
+# Two classes, of which one has targets above 0.
+_ABOVE_0 = np.array([[0, -UNIT, UNIT]])
+
 # Cells of wide tables that are worked on at once: some 60 bytes each.
 _CELLS_AT_ONCE = 1 << 16
 
@@ -194,33 +197,20 @@ class StumpScore:
 
     def __init__(self, bounds: Bounds, neighbors: Neighbors, unit: Unit) -> None:
         """Score the features that have bounds; what these are does not matter."""
-        self._features = len(bounds.lower)
+        self._weighed = WeighedStump(len(bounds.lower), WeightRule(_ABOVE_0, 2))
         self._sensitivity = stump_sensitivity(neighbors, unit)
-        self._batches: list[Batch] = []
 
     def part(self, batch: Batch) -> Batch:
         """Return the batch: all rows are needed at once."""
-        return batch
+        return self._weighed.part(batch)
 
     def add(self, part: Batch) -> None:
         """Keep a batch."""
-        self._batches.append(part)
+        self._weighed.add(part)
 
     def scores(self) -> Scores:
         """Return the scores of all rows that were added."""
-        starts = sorted({batch.first_feature for batch in self._batches})
-        found = [np.zeros(0, dtype=np.int64)]
-        for start in starts:
-            some = [batch for batch in self._batches if batch.first_feature == start]
-            X = np.concatenate([np.asarray(rows_of(batch.X, slice(None))) for batch in some])
-            y = np.concatenate([batch.y for batch in some])
-            groups = np.where(np.isnan(y), 0, np.where(y > 0, 2, 1))
-            weights = RowWeights(groups, np.array([[0, -UNIT, UNIT]]))
-            found.append(stump_scores(Cells.of(X), weights)[0])
-        values = np.concatenate(found)
-        if not self._batches:
-            values = np.zeros(self._features, dtype=np.int64)
-        return Scores(values, float(self._sensitivity))
+        return Scores(self._weighed.total()[1][0], float(self._sensitivity))
 
 
 @dataclass(frozen=True)
