@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from dpsel import __version__
-from dpsel.cli.forms import use_plain_values
+from dpsel.cli.forms import PlainCommand, PlainGroup
 from dpsel.cli.terminal import say
 from dpsel.errors import DpselError, OutputError, UsageError
 from dpsel.system.process import abandon_stdout, reason
@@ -44,25 +44,12 @@ def add_command(app: typer.Typer, name: str) -> None:
     """Add a command, or a group of commands, with all its options."""
     found = _load(name)
     if not isinstance(found, typer.Typer):
-        app.command(name, help=_unwrapped(found.__doc__))(found)
+        app.command(name, cls=PlainCommand, help=_unwrapped(found.__doc__))(found)
         return
     for registered in found.registered_commands:
+        registered.cls = PlainCommand
         registered.help = _unwrapped(registered.callback.__doc__ if registered.callback else "")
-    app.add_typer(found, name=name)
-
-
-def built(app: typer.Typer) -> Any:
-    """Return the command line, ready to be called."""
-    root = typer.main.get_command(app)
-    _with_plain_values(root)
-    return root
-
-
-def _with_plain_values(command: Any) -> None:
-    """Let a command convert its values as we do, and so the commands within it."""
-    use_plain_values(command)
-    for within in getattr(command, "commands", {}).values():
-        _with_plain_values(within)
+    app.add_typer(found, name=name, cls=PlainGroup)
 
 
 def commands_within(name: str) -> list[str]:
@@ -114,6 +101,7 @@ def root(
 def _command_line(asked: str | None) -> Any:
     """Return the command line with the command that is asked for; of the others only the names."""
     app = typer.Typer(
+        cls=PlainGroup,
         callback=root,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -126,7 +114,7 @@ def _command_line(asked: str | None) -> Any:
             add_command(app, name)
         else:
             add_name(app, name)
-    return built(app)
+    return typer.main.get_command(app)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -14,6 +14,7 @@ from types import UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from dpsel.options import KEY, Option, filled
 
@@ -75,39 +76,55 @@ def _parameter(record: Any, about: "Field[Any]") -> inspect.Parameter:
     )
 
 
-def use_plain_values(command: Any) -> None:
-    """Let a built command convert its words here, each by its type in its function's signature."""
-    hints = get_type_hints(command.callback, include_extras=True) if command.callback else {}
-    for parameter in command.params:
-        kind, *about = get_args(hints[parameter.name])
-        limited = any(info.min is not None or info.max is not None for info in about)
-        convert = None if limited else _converter(kind)
-        if convert is not None:
-            parameter.process_value = partial(_process, parameter, convert)
-    make_help_option = command.get_help_option
+class PlainCommand(TyperCommand):
+    """A command that converts its words here, each by its type in its function's signature.
 
-    def get_help_option(context: Any) -> Any:
-        option = make_help_option(context)
-        option.process_value = partial(_process, option, bool)
-        return option
+    Limits of numbers, and what is missing, are left to Typer.
+    """
 
-    command.get_help_option = get_help_option
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the values of all parameters into the context, and return the words left over."""
+        given, left, order = self.make_parser(ctx).parse_args(args=args)
+
+        def turn(parameter: Any) -> tuple[bool, int]:
+            place = order.index(parameter) if parameter in order else len(order)
+            return not parameter.is_eager, place
+
+        kinds = get_type_hints(self.callback, include_extras=True) if self.callback else {}
+        for parameter in sorted(self.get_params(ctx), key=turn):
+            convert = _converter(kinds.get(parameter.name, bool))
+            word, _ = parameter.consume_value(ctx, given)
+            if convert is None or (parameter.required and parameter.value_is_missing(word)):
+                parameter.handle_parse_result(ctx, given, left)
+            else:
+                _take(parameter, convert, ctx, word)
+        if left and not ctx.allow_extra_args:
+            ctx.fail(f"Got unexpected extra argument(s) ({' '.join(left)})")
+        return left
 
 
-def _process(parameter: Any, convert: Callable[[Any], Any], context: Any, given: Any) -> Any:
-    """Do what a parameter does with what was given for it, or None."""
+class PlainGroup(TyperGroup, PlainCommand):
+    """A group of commands whose own words, such as --help, are converted here too."""
+
+
+def _take(parameter: Any, convert: Callable[[Any], Any], context: Any, word: Any) -> None:
+    """Put the value of a parameter into the context: of a word that was given, or of a default."""
     try:
-        value = None if given is None else convert(given)
+        value = None if word is None else convert(word)
     except ValueError as error:
         raise typer.BadParameter(str(error), ctx=context, param=parameter) from None
-    if parameter.required and parameter.value_is_missing(value):
-        # Typer's own complaint: nothing of ours converts None.
-        return type(parameter).process_value(parameter, context, None)
-    return value if parameter.callback is None else parameter.callback(context, parameter, value)
+    if parameter.callback is not None:
+        value = parameter.callback(context, parameter, value)
+    if parameter.expose_value:
+        context.params[parameter.name] = value
 
 
 def _converter(kind: Any) -> Callable[[Any], Any] | None:
     """Return what converts words to a type; None for types that, like limits, are Typer's."""
+    if get_origin(kind) is Annotated:
+        kind, *about = get_args(kind)
+        limited = any(info.min is not None or info.max is not None for info in about)
+        return None if limited else _converter(kind)
     if get_origin(kind) is list and get_args(kind) == (str,):
         return _texts
     if isinstance(kind, UnionType):
@@ -115,7 +132,8 @@ def _converter(kind: Any) -> Callable[[Any], Any] | None:
         return _converter(kinds[0]) if len(kinds) == 1 else None
     if isinstance(kind, type) and issubclass(kind, Enum):
         return partial(_choice, kind)
-    plain: dict[Any, Callable[[Any], Any]] = {str: str, int: _whole_number, float: _number}
+    plain: dict[Any, Callable[[Any], Any]]
+    plain = {str: str, bool: bool, int: _whole_number, float: _number}
     return plain.get(kind)
 
 

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
 from typing import Annotated, Any, get_type_hints
@@ -13,8 +14,7 @@ import pytest
 import typer
 
 import dpsel as package
-from dpsel.cli.app import built
-from dpsel.cli.forms import form
+from dpsel.cli.forms import PlainCommand, form
 from dpsel.cli.options import Terminal, Writing
 from dpsel.cli.select import select
 from dpsel.options import option
@@ -148,8 +148,8 @@ def command(ran: Ran) -> Any:
         ran.append((place, other, size, look))
 
     app = typer.Typer(add_completion=False)
-    app.command()(paint)
-    return built(app)
+    app.command(cls=PlainCommand)(paint)
+    return typer.main.get_command(app)
 
 
 def called(*words: str) -> tuple[Any, ...]:
@@ -180,6 +180,23 @@ def test_what_is_left_out_has_the_default_of_its_field() -> None:
 def test_what_is_needed_is_missed(words: tuple[str, ...], missed: str) -> None:
     with pytest.raises(typer.TyperException, match=f"Missing parameter: {missed}"):
         called(*words)
+
+
+@pytest.mark.parametrize("words", [(), ("--width", "0.5"), ("here", "there", "--width", "3", "on")])
+def test_nothing_of_typer_is_replaced_in_its_objects(words: tuple[str, ...]) -> None:
+    """What an instance holds under the name of a method is a patch of it."""
+    built = command([])
+    with suppress(typer.TyperException):
+        built(args=list(words), standalone_mode=False)
+    for made in (built, *built.get_params(typer.Context(built))):
+        replaced = [name for name in vars(made) if callable(getattr(type(made), name, None))]
+        assert replaced == []
+
+
+def test_words_left_over_are_named() -> None:
+    with pytest.raises(typer.TyperException) as caught:
+        called("here", "there", "--width", "3", "on", "--", "-x")
+    assert caught.value.format_message() == "Got unexpected extra argument(s) (on -x)"
 
 
 def test_the_help_has_the_panels_the_metavars_and_the_defaults_of_the_fields(
