@@ -22,14 +22,31 @@ class Measured:
 
 def installed(folder: Path, *peers: str) -> Path:
     """Return the Python of an environment with this package as it is now, and its peers."""
-    place = folder / "environment"
+    return _environment(folder / "environment", ROOT, *peers)
+
+
+def installed_commit(folder: Path, commit: str) -> Path:
+    """Return the Python of an environment with this package as it was at a commit."""
+    source = folder / f"source_{commit}"
+    if not source.exists():
+        source.mkdir()
+        archive = subprocess.run(
+            ["git", "-C", str(ROOT), "archive", commit], stdout=subprocess.PIPE, check=True
+        )
+        subprocess.run(["tar", "-x", "-C", str(source)], input=archive.stdout, check=True)
+    # scikit-learn is an extra of the package.
+    return _environment(folder / f"environment_{commit}", source, "scikit-learn")
+
+
+def _environment(place: Path, source: Path, *peers: str) -> Path:
+    """Return the Python of an environment with the package in a folder, and its peers."""
     python = place / "bin" / "python"
     pip = [str(python), "-m", "pip", "install", "--quiet", "--compile"]
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
-        subprocess.run([*pip, str(ROOT), *peers], check=True)
+        subprocess.run([*pip, str(source), *peers], check=True)
     # Once more, if an earlier run left it: the peers stay, this package may have changed.
-    subprocess.run([*pip, "--force-reinstall", "--no-deps", str(ROOT)], check=True)
+    subprocess.run([*pip, "--force-reinstall", "--no-deps", str(source)], check=True)
     return python
 
 

@@ -1,13 +1,15 @@
 """`dpsel select` as a whole process, beside its peers, in one run.
 
-    python benchmarks/speed.py [--runs 5] [--folder DIR] [--only GROUP,GROUP]
+    python benchmarks/speed.py [--runs 5] [--folder DIR] [--only GROUP,GROUP] [--before COMMIT]
 
 Makes an environment with this package and its peers (duckdb, scikit-learn, opendp), and tables:
 tall (5 x 10^6 rows of 100 columns), medium (10^5 x 5000), wide (100 x 22,283 and 100 x 200,000),
 all float32 in Parquet with snappy, a CSV of 2 GB, and one of 3 x 3; and for other methods 10^6 x 50
 (kendall) and 10^4 x 10^4 (two-stage, by `dpsel baseline`). Every command is a process of
 its own; all of a group take turns. Prints for each the median time relative to the first of its
-group, its seconds and its resident memory, and whether the targets are met.
+group, its seconds and its resident memory, and whether the targets are met. `dpsel select` is the
+plain command, by `stump`; dp-sis is the paper's method. With --before an earlier commit runs beside
+them, and what it did then may not take more than 5 % longer now.
 
 The yardstick of the tall tables is `decode`: pyarrow reads every column, row group by row group and
 a few columns at a time, on all cores, and throws it away.
@@ -18,10 +20,11 @@ import multiprocessing
 import platform
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-from processes import CORES, Measured, compared, installed
+from processes import CORES, Measured, compared, installed, installed_commit
 from tables import write_csv, write_parquet
 
 PEERS = ("duckdb", "scikit-learn", "opendp")
@@ -111,26 +114,61 @@ def made(path: Path, write: object, *arguments: object) -> str:
     return str(path)
 
 
+STUMP, PAPER, BEFORE = "dpsel select", "dpsel select --method dp-sis", "dpsel before"
+
+
 def report(
-    title: str, found: dict[str, Measured], targets: Sequence[tuple[str, float]], memory: float = 0
+    title: str,
+    found: dict[str, Measured],
+    targets: Sequence[tuple[str, str, float]],
+    memory: float = 0,
 ) -> None:
     """Print a group, and whether dpsel meets its targets: relative times, and megabytes."""
-    names = list(found)
-    first, ours = found[names[0]], found["dpsel select"]
+    first = next(iter(found.values()))
     print(f"\n{title}")
     for name, measured in found.items():
         print(
             f"  {name:32} {measured.seconds / first.seconds:6.2f}"
             f" {measured.seconds:9.2f} s {measured.megabytes:8.0f} MB"
         )
-    for name, most in targets:
-        ratio = ours.seconds / found[name].seconds
-        print(
-            f"  target: at most {most} x {name}: {ratio:.2f} {'met' if ratio <= most else 'MISSED'}"
-        )
+    for ours, name, most in targets:
+        if name in found:
+            ratio = found[ours].seconds / found[name].seconds
+            met = "met" if ratio <= most else "MISSED"
+            print(f"  target: {ours} at most {most} x {name}: {ratio:.2f} {met}")
     if memory:
-        met = "met" if ours.megabytes <= memory else "MISSED"
-        print(f"  target: at most {memory:.0f} MB: {ours.megabytes:.0f} {met}")
+        most_memory = found[STUMP].megabytes
+        met = "met" if most_memory <= memory else "MISSED"
+        print(f"  target: {STUMP} at most {memory:.0f} MB: {most_memory:.0f} {met}", flush=True)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What every group needs: an environment, a folder for tables, and how often to run."""
+
+    python: str
+    folder: Path
+    runs: int
+    before: str | None = None
+
+    def dpsel(self, table: str, *options: str, k: int = 5) -> list[str]:
+        """Return the command that selects, the plain one unless told otherwise."""
+        return _selecting(self.python, table, k, options)
+
+    def by_dot(self, table: str, k: int = 5) -> dict[str, list[str]]:
+        """Return the paper's method, and the plain command of the earlier commit, which was it."""
+        bounds = ("--lower", "-1", "--upper", "1")
+        commands = {PAPER: self.dpsel(table, "--method", "dp-sis", *bounds, k=k)}
+        return commands | self.earlier(table, *bounds, k=k)
+
+    def earlier(self, table: str, *options: str, k: int = 5) -> dict[str, list[str]]:
+        """Return the command of the earlier commit, if there is one."""
+        return {BEFORE: _selecting(self.before, table, k, options)} if self.before else {}
+
+
+def _selecting(python: str, table: str, k: int, options: Sequence[str]) -> list[str]:
+    dpsel = str(Path(python).parent / "dpsel")
+    return [dpsel, "select", table, "--target", "y", "--k", str(k), "--epsilon", "1", *options]
 
 
 def main() -> None:
@@ -139,123 +177,151 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--folder")
     parser.add_argument("--only", default=",".join(GROUPS))
+    parser.add_argument("--before", metavar="COMMIT")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(options.folder or scratch)
         folder.mkdir(exist_ok=True)
         python = str(installed(folder, *PEERS))
+        before = str(installed_commit(folder, options.before)) if options.before else None
+        bench = Bench(python, folder, options.runs, before)
         print(f"{CORES} cores, Python {platform.python_version()}; relative time, time, memory")
         for group in options.only.split(","):
-            GROUPS[group](python, folder, options.runs)
+            GROUPS[group](bench)
 
 
-PAPER = ("--method", "dp-sis", "--lower", "-1", "--upper", "1")
-
-
-def selecting(python: str, table: str, k: int = 5, how: Sequence[str] = PAPER) -> list[str]:
-    """Return the command that selects, by the paper's method unless told otherwise."""
-    dpsel = str(Path(python).parent / "dpsel")
-    return [dpsel, "select", table, "--target", "y", "--k", str(k), "--epsilon", "1", *how]
-
-
-def tall_group(python: str, folder: Path, runs: int) -> None:
+def tall_group(bench: Bench) -> None:
     """Compare on the tall table."""
-    table = made(folder / "tall.parquet", write_parquet, 5_000_000, 100, 1_000_000)
-    _parquet_group("tall Parquet, 5 x 10^6 x 100", python, table, runs)
+    table = made(bench.folder / "tall.parquet", write_parquet, 5_000_000, 100, 1_000_000)
+    _parquet_group("tall Parquet, 5 x 10^6 x 100", bench, table, 4)
 
 
-def medium_group(python: str, folder: Path, runs: int) -> None:
+def medium_group(bench: Bench) -> None:
     """Compare on the medium table."""
-    table = made(folder / "medium.parquet", write_parquet, 100_000, 5000, 100_000)
-    _parquet_group("medium Parquet, 10^5 x 5000", python, table, runs)
+    table = made(bench.folder / "medium.parquet", write_parquet, 100_000, 5000, 100_000)
+    _parquet_group("medium Parquet, 10^5 x 5000", bench, table, 3)
 
 
-def _parquet_group(title: str, python: str, table: str, runs: int) -> None:
+def _parquet_group(title: str, bench: Bench, table: str, most: float) -> None:
     """Compare on a large Parquet file."""
+    script = [bench.python, "-c"]
     commands = {
-        "decode": [python, "-c", DECODE, table],
-        "dpsel select": selecting(python, table),
-        "duckdb sum(x*y)": [python, "-c", DUCKDB, table, "sum({x} * y)"],
-        "polars sum(x*y)": [python, "-c", POLARS, table],
-        "polars and opendp": [python, "-c", OPENDP, table],
+        "decode": [*script, DECODE, table],
+        STUMP: bench.dpsel(table),
+        **bench.by_dot(table),
+        "duckdb sum(x*y)": [*script, DUCKDB, table, "sum({x} * y)"],
+        "duckdb corr(x, y)": [*script, DUCKDB, table, "corr({x}, y)"],
+        "polars sum(x*y)": [*script, POLARS, table],
+        "polars and opendp": [*script, OPENDP, table],
     }
-    found = compared(commands, runs)
-    slow = {
-        "duckdb corr(x, y)": [python, "-c", DUCKDB, table, "corr({x}, y)"],
-        "scikit-learn f_regression": [python, "-c", REGRESSION, table],
-    }
-    found |= compared(slow, runs)
-    report(title, found, [("decode", 1.5), ("duckdb sum(x*y)", 0.6)], 400)
+    found = compared(commands, bench.runs)
+    found |= compared({"scikit-learn f_regression": [*script, REGRESSION, table]}, bench.runs)
+    targets = [
+        (STUMP, "decode", most),
+        (STUMP, "duckdb corr(x, y)", 1.0),
+        (PAPER, "decode", 1.5),
+        (PAPER, "duckdb sum(x*y)", 0.6),
+        (PAPER, BEFORE, 1.05),
+    ]
+    report(title, found, targets, 1000)
 
 
-def wide_group(python: str, folder: Path, runs: int) -> None:
+def wide_group(bench: Bench) -> None:
     """Compare on wide tables."""
     for columns in (22_283, 200_000):
-        table = made(folder / f"wide_{columns}.parquet", write_parquet, 100, columns, 100)
+        table = made(bench.folder / f"wide_{columns}.parquet", write_parquet, 100, columns, 100)
+        read = f"import polars as pl\npl.read_parquet({table!r})"
         commands = {
-            "pl.read_parquet": [python, "-c", f"import polars as pl\npl.read_parquet({table!r})"],
-            "dpsel select": selecting(python, table),
+            "pl.read_parquet": [bench.python, "-c", read],
+            STUMP: bench.dpsel(table),
+            **bench.by_dot(table),
         }
-        title = f"wide Parquet, 100 x {columns:,}"
+        targets = [
+            (STUMP, "pl.read_parquet", 1.3),
+            (PAPER, "pl.read_parquet", 1.3),
+            (PAPER, BEFORE, 1.05),
+        ]
         # Short ones vary most.
-        report(title, compared(commands, 3 * runs), [("pl.read_parquet", 1.3)])
+        found = compared(commands, 3 * bench.runs)
+        report(f"wide Parquet, 100 x {columns:,}", found, targets)
 
 
-def csv_group(python: str, folder: Path, runs: int) -> None:
+def csv_group(bench: Bench) -> None:
     """Compare on a long CSV."""
-    table = made(folder / "tall.csv", write_csv, 2.0)
+    table = made(bench.folder / "tall.csv", write_csv, 2.0)
     commands = {
-        "pl.read_csv": [python, "-c", f"import polars as pl\npl.read_csv({table!r})"],
-        "dpsel select": selecting(python, table),
+        "pl.read_csv": [bench.python, "-c", f"import polars as pl\npl.read_csv({table!r})"],
+        STUMP: bench.dpsel(table),
+        **bench.by_dot(table),
     }
-    report("tall CSV, 2 GB", compared(commands, runs), [("pl.read_csv", 1.2)], 600)
+    targets = [
+        (STUMP, "pl.read_csv", 2.5),
+        (PAPER, "pl.read_csv", 1.2),
+        (PAPER, BEFORE, 1.05),
+    ]
+    report("tall CSV, 2 GB", compared(commands, bench.runs), targets)
 
 
-def small_group(python: str, folder: Path, runs: int) -> None:
+def small_group(bench: Bench) -> None:
     """Compare the start with bare imports."""
     for kind in ("csv", "parquet"):
-        table = folder / f"small.{kind}"
+        table = bench.folder / f"small.{kind}"
         frame = pl.DataFrame({"a": [0.1, 0.4, 0.7], "b": [0.2, 0.5, 0.8], "y": [0.3, 0.6, 0.9]})
         getattr(frame, f"write_{kind}")(table)
+        imports = "import typer, numpy, polars"
         commands = {
-            "import typer, numpy, polars": [python, "-c", "import typer, numpy, polars"],
-            "dpsel select": selecting(python, str(table), 1),
+            imports: [bench.python, "-c", imports],
+            STUMP: bench.dpsel(str(table), k=1),
+            **bench.by_dot(str(table), k=1),
         }
-        title = f"3 x 3 table, {kind}"
-        report(title, compared(commands, 4 * runs), [("import typer, numpy, polars", 1.5)])
+        targets = [(STUMP, imports, 1.5), (PAPER, imports, 1.5), (PAPER, BEFORE, 1.05)]
+        report(f"3 x 3 table, {kind}", compared(commands, 4 * bench.runs), targets)
 
 
-def help_group(python: str, folder: Path, runs: int) -> None:
+def help_group(bench: Bench) -> None:
     """Compare the help text with that of the smallest Typer app."""
     commands = {
-        "smallest Typer app --help": [python, "-c", TYPER, "--help"],
-        "dpsel select": [str(Path(python).parent / "dpsel"), "--help"],
+        "smallest Typer app --help": [bench.python, "-c", TYPER, "--help"],
+        "dpsel --help": [str(Path(bench.python).parent / "dpsel"), "--help"],
     }
-    found = compared(commands, 4 * runs)
-    report("--help", found, [("smallest Typer app --help", 1.3)])
+    if bench.before:
+        commands[BEFORE] = [str(Path(bench.before).parent / "dpsel"), "--help"]
+    found = compared(commands, 4 * bench.runs)
+    targets = [
+        ("dpsel --help", "smallest Typer app --help", 1.3),
+        ("dpsel --help", BEFORE, 1.05),
+    ]
+    report("--help", found, targets)
 
 
-def kendall_group(python: str, folder: Path, runs: int) -> None:
-    """Compare Kendall scores."""
-    table = made(folder / "kendall.parquet", write_parquet, 1_000_000, 51, 1_000_000)
+def kendall_group(bench: Bench) -> None:
+    """Compare Kendall scores, and stump with them."""
+    table = made(bench.folder / "kendall.parquet", write_parquet, 1_000_000, 51, 1_000_000)
+    kendall = "dpsel select --method kendall"
     commands = {
-        "dpsel select": selecting(python, table, how=("--method", "kendall")),
-        "scipy kendalltau": [python, "-c", SCIPY, table],
+        kendall: bench.dpsel(table, "--method", "kendall"),
+        STUMP: bench.dpsel(table),
+        **bench.earlier(table, "--score", "kendall"),
+        "scipy kendalltau": [bench.python, "-c", SCIPY, table],
     }
-    report("kendall, 10^6 x 50", compared(commands, runs), [])
+    targets = [(STUMP, kendall, 0.5), (kendall, BEFORE, 1.05)]
+    report("kendall, 10^6 x 50", compared(commands, bench.runs), targets)
 
 
-def two_stage_group(python: str, folder: Path, runs: int) -> None:
+def two_stage_group(bench: Bench) -> None:
     """Compare the block votes of two-stage."""
-    table = made(folder / "two_stage.parquet", write_parquet, 10_000, 10_001, 10_000)
-    dpsel = str(Path(python).parent / "dpsel")
+    table = made(bench.folder / "two_stage.parquet", write_parquet, 10_000, 10_001, 10_000)
     asked = ["--target", "y", "--k", "5", "--epsilon", "1", "--neighbors", "replace-one"]
-    asked += ["--lower", "-1", "--upper", "1"]
+    asked += ["--lower", "-1", "--upper", "1", "--method", "two-stage"]
+    ours = "dpsel baseline"
     commands = {
-        "dpsel select": [dpsel, "baseline", table, *asked, "--method", "two-stage"],
-        "scikit-learn Lasso in a loop": [python, "-c", LASSOS, table],
+        ours: [str(Path(bench.python).parent / "dpsel"), "baseline", table, *asked],
+        "scikit-learn Lasso in a loop": [bench.python, "-c", LASSOS, table],
     }
-    report("two-stage, 10^4 x 10^4", compared(commands, runs), [])
+    if bench.before:
+        commands[BEFORE] = [str(Path(bench.before).parent / "dpsel"), "baseline", table, *asked]
+    found = compared(commands, bench.runs)
+    report("two-stage, 10^4 x 10^4", found, [(ours, BEFORE, 1.05)])
 
 
 GROUPS = {

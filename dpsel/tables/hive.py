@@ -15,7 +15,7 @@ from dpsel.tables.columns import Column, Kind, Layout
 from dpsel.tables.provenance import Provenance
 from dpsel.tables.sources import Keys, Source
 from dpsel.tables.table import Constants, PendingBatch, RowReader, Table
-from dpsel.tables.words import column_cells
+from dpsel.tables.typed_cells import column_cells
 
 
 class KeyedTable:

@@ -173,7 +173,7 @@ class RowReader:
     def features(self, columns: Sequence[Any]) -> RealArray | Columns:
         """Return Arrow columns that are features."""
         if self.words:
-            from dpsel.tables.words import cell_columns
+            from dpsel.tables.typed_cells import cell_columns
 
             return cell_columns(columns)
         from dpsel.tables.arrow_cells import number_columns

@@ -29,7 +29,6 @@ from dpsel.tables.table import (
     worked_on,
 )
 from dpsel.tables.wide_parquet import WideParquetTable
-from dpsel.tables.words import column_cells
 
 T = TypeVar("T")
 
@@ -123,6 +122,9 @@ class WholeColumns:
 
     def _read_again(self, groups: list[RowGroup]) -> tuple[FloatArray, Iterator[PendingBatch]]:
         """Return the target, and a few columns of all row groups at a time."""
+        # Not before it is needed: a wide table needs no Arrow, which takes long to import.
+        from dpsel.tables.typed_cells import column_cells
+
         layout = self._layout
         marks = [layout.target] if layout.person is None else [layout.target, layout.person]
         targets: list[FloatArray] = [np.empty(0)]

@@ -23,7 +23,6 @@ from dpsel.tables.provenance import KEY, from_metadata, recorded_columns
 from dpsel.tables.sources import Source, named_in_utf8
 from dpsel.tables.spill import rows_of_columns
 from dpsel.tables.table import PendingBatch, RowGroup, RowReader, RowsRead
-from dpsel.tables.words import column_cells
 
 _FEW_ROWS = 1 << 16
 _DEEPEST = 100
@@ -254,6 +253,9 @@ class _Columns:
         dtypes = self._frame.dtypes
         if self._all_floats or all(dtypes[self._place[p]].is_float() for p in positions):
             return without_words(self.matrix(positions))
+        # Not before it is needed: to import Arrow takes a sixth of a wide table's time.
+        from dpsel.tables.typed_cells import column_cells
+
         found = np.empty((self._frame.height, len(positions)), order="F")
         for place, position in enumerate(positions):
             found[:, place] = column_cells(self.column(position))

@@ -92,7 +92,7 @@ def test_values_are_those_that_were_given(dpsel: Dpsel) -> None:
     [
         (CSV, PAPER, [*SPARED, "pyarrow"]),
         (BOUNDED, PAPER, [*SPARED, "polars"]),
-        (CSV, ("--quiet",), SPARED),
+        (CSV, ("--quiet",), [*SPARED, "pyarrow"]),
         (BOUNDED, ("--quiet",), SPARED),
     ],
 )

@@ -21,8 +21,8 @@ from dpsel.tables.columns import Wanted, choose_columns
 from dpsel.tables.labels import TargetCoding
 from dpsel.tables.opening import open_table
 from dpsel.tables.table import RowReader
+from dpsel.tables.typed_cells import column_cells
 from dpsel.tables.wide_parquet import WideParquetTable
-from dpsel.tables.words import column_cells
 from tests.sample_tables import WRITERS
 
 MICROSECONDS = {"day": 86_400_000_000, "hour": 3_600_000_000, "second": 1_000_000}
