@@ -638,8 +638,9 @@ ERRORS = [
     (3, "nope.csv: no such file", ("nope.csv", "out.csv", "--target", "y")),
     (
         3,
-        "text.csv: the target 'y' holds text; name one of its labels with --positive LABEL, code "
-        "them all with `dpsel preprocess --encode-target`, or give a numeric column",
+        "text.csv: the target 'y' holds text; name one of its labels with --positive LABEL, or "
+        "all of them with --classes A,B,C (`dpsel select`, `dpsel preprocess`), or give a numeric "
+        "column",
         ("text.csv", "out.csv", "--target", "y"),
     ),
     (

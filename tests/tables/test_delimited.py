@@ -287,8 +287,8 @@ def test_a_text_target_is_refused_with_what_to_do(tmp_path: Path) -> None:
         scored(path, score="kendall")
     assert str(raised.value) == (
         "t.csv: the target 'y' holds text; "
-        "name one of its labels with --positive LABEL, code them all with "
-        "`dpsel preprocess --encode-target`, or give a numeric column"
+        "name one of its labels with --positive LABEL, or all of them with --classes A,B,C "
+        "(`dpsel select`, `dpsel preprocess`), or give a numeric column"
     )
     assert scored(path, positive="ill").values.tolist() == [0]
 
