@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.stump import UNIT, Cells, RowWeights, stump_scores, stump_sensitivity
+from tests.core.test_stump import weighed
 
 ROW = Unit()
 ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
@@ -38,8 +39,7 @@ def stump(rows: list[Row]) -> list[int]:
     codes = [[ord(cell) if isinstance(cell, str) else -1 for cell in column] for column in cells]
     shape = (width, len(rows))
     table = Cells(np.reshape(numbers, shape).astype(float), np.reshape(codes, shape).astype(int))
-    weights = np.array([row[-1] for row in rows], dtype=np.int64)
-    return [int(score) for score in stump_scores(table, RowWeights.of_rows(weights))[0]]
+    return [int(score) for score in stump_scores(table, weighed([row[-1] for row in rows]))[0]]
 
 
 def moved(score: Score, before: list[Row], after: list[Row]) -> int:
@@ -79,7 +79,7 @@ def test_rows_of_separated_tables_move_scores_by_at_most_the_sensitivity(
     x[:, -2:] = rng.choice([-INF, INF, NAN, 0.0], (20, 2))
     kept = {"less": [*range(n)], "more": [*range(n + 1)], "other": [*range(n), n + 1]}
     found = {
-        name: stump_scores(Cells(x[:, rows]), RowWeights.of_rows(weights[rows]))
+        name: stump_scores(Cells(x[:, rows]), weighed(weights[rows].tolist()))
         for name, rows in kept.items()
     }
     assert np.abs(found["more"] - found["less"]).max() <= stump_sensitivity(ADD, ROW)

@@ -1,11 +1,10 @@
-"""Numbers of any type as small whole numbers in the same order, exactly."""
+"""Numbers and words as small whole numbers: numbers in the same order, exactly."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpsel.core.arrays import BoolArray, IntArray, NumberArray, WordArray
-from dpsel.errors import UsageError
+from dpsel.core.arrays import BoolArray, FloatArray, IntArray, WordArray
 
 # So many cells go through all steps at once, while they are in the processor's cache.
 _CELLS_AT_ONCE = 1 << 15
@@ -17,7 +16,7 @@ _SIGN = np.uint64(63)
 
 @dataclass(frozen=True)
 class CellKeys:
-    """Keys from 0 to `largest`, a row for every column: equal and smaller where the numbers are.
+    """Keys from 0 to `largest`, a row for every column: equal and smaller where the cells are.
 
     The key of a missing cell means nothing.
     """
@@ -27,28 +26,44 @@ class CellKeys:
     missing: BoolArray | None = field(repr=False)
 
 
-def cell_keys(numbers: NumberArray, missing: BoolArray | None = None) -> CellKeys:
-    """Return the keys of numbers, a row for every column; NaN and NaT are missing.
+def number_keys(numbers: FloatArray) -> CellKeys:
+    """Return the keys of numbers, a row for every column; NaN is missing.
 
-    No number is rounded: integers beyond 2^53 stay apart.
+    They come from the bits of floats, without the gaps that a column does not use. The bits of
+    positive floats, as integers, are in their order. Bits at the end that are 0 in a whole column
+    go, as in integers, and so does the gap between 0 and the smallest magnitude.
 
     Privacy:
-        Domain: floats, integers, booleans, dates, or objects that can be compared.
+        Domain: any floats.
         Guarantee: none; the result is private input for a score.
         Tested by: tests/core/test_stump.py
     """
-    kind = numbers.dtype.kind
-    if kind == "f" and numbers.dtype.itemsize <= 8:
-        return _float_keys(numbers, missing)
-    if kind in "mM":
-        no_time = np.isnat(numbers)
-        missing = no_time if missing is None else missing | no_time
-        return _integer_keys(numbers.view(np.int64), missing)
-    if kind in "iub":
-        return _integer_keys(numbers, missing)
-    if kind not in "OSUf":
-        raise UsageError(f"numbers cannot be of the type {numbers.dtype}")
-    return _rank_keys(numbers, missing)
+    missing = None
+    facts = _FloatFacts(numbers)
+    if (facts.high > _INFINITY).any():
+        missing = np.isnan(numbers)
+        numbers = np.where(missing, 0.0, numbers)
+        facts = _FloatFacts(numbers)
+    keys = np.empty(numbers.shape, dtype=np.uint64)
+    for part in _parts(numbers):
+        facts.place(numbers[:, part], keys[:, part])
+    return CellKeys(keys, np.where(facts.negative, facts.span * np.uint64(2), facts.span), missing)
+
+
+def word_keys(codes: IntArray, missing: BoolArray) -> CellKeys:
+    """Return the keys of words, a row for every column: how far above the smallest each code is.
+
+    Privacy:
+        Domain: codes from 0 on; those of missing cells may be anything.
+        Guarantee: none; the result is private input for a score.
+        Tested by: tests/core/test_stump.py
+    """
+    # Something that is there, so that nothing missing makes the keys larger.
+    filling = np.take_along_axis(codes, missing.argmin(axis=1)[:, np.newaxis], axis=1)
+    codes = np.where(missing, filling, codes)
+    smallest = codes.min(axis=1)
+    largest = (codes.max(axis=1) - smallest).view(np.uint64)
+    return CellKeys((codes - smallest[:, np.newaxis]).view(np.uint64), largest, missing)
 
 
 def key_ranks(keys: WordArray) -> WordArray:
@@ -57,53 +72,10 @@ def key_ranks(keys: WordArray) -> WordArray:
     return np.stack(ranks).astype(np.uint64)
 
 
-def _integer_keys(numbers: NumberArray, missing: BoolArray | None) -> CellKeys:
-    """Return how far each integer is above the smallest of its column."""
-    if numbers.dtype != np.uint64:
-        numbers = numbers.astype(np.int64, copy=False)
-    if missing is not None and missing.any():
-        # Something that is there, so that nothing missing makes the keys larger.
-        filling = np.take_along_axis(numbers, missing.argmin(axis=1)[:, np.newaxis], axis=1)
-        numbers = np.where(missing, filling, numbers)
-    smallest = numbers.min(axis=1).view(np.uint64)
-    # Differences of words are right even where those of integers overflow.
-    largest = numbers.max(axis=1).view(np.uint64) - smallest
-    return CellKeys(numbers.view(np.uint64) - smallest[:, np.newaxis], largest, missing)
-
-
-def _rank_keys(numbers: NumberArray, missing: BoolArray | None) -> CellKeys:
-    """Return ranks, by comparing whatever the numbers are."""
-    keys = np.zeros(numbers.shape, dtype=np.int64)
-    for column, values in enumerate(numbers):
-        there = np.ones(len(values), dtype=np.bool_) if missing is None else ~missing[column]
-        keys[column, there] = np.unique(values[there], return_inverse=True)[1].reshape(-1)
-    return _integer_keys(keys, None if missing is None else missing.astype(np.bool_))
-
-
-def _float_keys(numbers: NumberArray, missing: BoolArray | None) -> CellKeys:
-    """Return keys from the bits of floats, without the gaps that a column does not use.
-
-    The bits of positive floats, as integers, are in their order. Bits at the end that are 0 in
-    a whole column go, as in integers, and so does the gap between 0 and the smallest magnitude.
-    """
-    if missing is not None and missing.any():
-        numbers = np.where(missing, 0.0, numbers)
-    facts = _FloatFacts(numbers)
-    if (facts.high > _INFINITY).any():
-        no_number = np.isnan(numbers)
-        missing = no_number if missing is None else missing | no_number
-        numbers = np.where(no_number, 0.0, numbers)
-        facts = _FloatFacts(numbers)
-    keys = np.empty(numbers.shape, dtype=np.uint64)
-    for part in _parts(numbers):
-        facts.place(numbers[:, part], keys[:, part])
-    return CellKeys(keys, np.where(facts.negative, facts.span * np.uint64(2), facts.span), missing)
-
-
 class _FloatFacts:
     """What the magnitudes in each column have in common: bits at the end, and their range."""
 
-    def __init__(self, numbers: NumberArray) -> None:
+    def __init__(self, numbers: FloatArray) -> None:
         count = len(numbers)
         used = np.zeros(count, dtype=np.uint64)
         self.high = np.zeros(count, dtype=np.uint64)
@@ -123,7 +95,7 @@ class _FloatFacts:
         self.base = np.where(low > 0, low - _ONE, low)
         self.span = (self.high >> self.zeros) - self.base
 
-    def place(self, numbers: NumberArray, keys: WordArray) -> None:
+    def place(self, numbers: FloatArray, keys: WordArray) -> None:
         """Write the keys of some rows."""
         bits = _bits(numbers)
         signs = bits.view(np.int64) >> np.int64(63)
@@ -138,9 +110,9 @@ class _FloatFacts:
         np.add(bits, offset[:, np.newaxis], out=keys)
 
 
-def _bits(numbers: NumberArray) -> WordArray:
+def _bits(numbers: FloatArray) -> WordArray:
     """Return the bits of floats as words of their own; -0.0 becomes 0.0."""
-    return np.asarray(numbers + np.float64(0.0)).view(np.uint64)
+    return np.asarray(numbers + 0.0).view(np.uint64)
 
 
 def _trailing_zeros(words: WordArray) -> WordArray:
@@ -150,7 +122,7 @@ def _trailing_zeros(words: WordArray) -> WordArray:
     return np.maximum(exponents - 1, 0).astype(np.uint64)
 
 
-def _parts(numbers: NumberArray) -> list[slice]:
+def _parts(numbers: FloatArray) -> list[slice]:
     """Return slices of rows, of about as many cells as go at once."""
     width = max(1, _CELLS_AT_ONCE // max(1, len(numbers)))
     return [slice(first, first + width) for first in range(0, numbers.shape[1], width)]

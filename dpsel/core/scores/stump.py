@@ -18,12 +18,12 @@ from functools import cached_property
 
 import numpy as np
 
-from dpsel.core.arrays import BoolArray, FloatArray, IntArray, NumberArray, RealArray
+from dpsel.core.arrays import FloatArray, IntArray, RealArray
 from dpsel.core.batch import Batch, rows_of
 from dpsel.core.bounds import Bounds
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.base import Scores
-from dpsel.core.scores.cell_keys import CellKeys, cell_keys
+from dpsel.core.scores.cell_keys import CellKeys, number_keys, word_keys
 from dpsel.core.scores.questions import Asked, ask
 from dpsel.core.words import words_of
 from dpsel.errors import UsageError
@@ -61,14 +61,6 @@ class RowWeights:
         if (self.groups.view(np.uint64) >= self.values.shape[1]).any():
             raise UsageError("groups must be columns of the weights")
 
-    @staticmethod
-    def of_rows(weights: IntArray) -> "RowWeights":
-        """Return the weights of single rows, in units of 2^-30: one array, or one a round."""
-        rounds = np.atleast_2d(weights).astype(np.int64, copy=False)
-        values, groups = np.unique(rounds, axis=1, return_inverse=True)
-        none = np.zeros((len(rounds), 1), dtype=np.int64)
-        return RowWeights(groups.reshape(-1).astype(np.int64) + 1, np.hstack([none, values]))
-
     @cached_property
     def counts(self) -> IntArray:
         """How many rows each group has."""
@@ -79,25 +71,22 @@ class RowWeights:
 class Cells:
     """Some columns of a table, one row of each array a column: every cell is one of three.
 
-    A number, from `numbers`; or a word, by its code from 0 on in `codes`; or missing. NaN, NaT and
-    `missing` are no numbers, negative codes no words, and a cell with both is a number. Codes
-    need mean nothing but equality, within a column. Numbers may be floats, integers, booleans,
-    dates, or objects that can be compared; -0.0 is 0.0, and infinities are numbers.
+    A number, from `numbers`; or a word, by its code from 0 on in `codes`; or missing. NaN is no
+    number, negative codes are no words, and a cell with both is a number. Codes need mean nothing
+    but equality, within a column. -0.0 is 0.0, and infinities are numbers.
     """
 
-    numbers: NumberArray | None = field(default=None, repr=False)
-    codes: NumberArray | None = field(default=None, repr=False)
-    missing: BoolArray | None = field(default=None, repr=False)
+    numbers: FloatArray = field(repr=False)
+    codes: IntArray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse arrays that do not fit each other."""
-        shapes = {
-            part.shape for part in (self.numbers, self.codes, self.missing) if part is not None
-        }
-        if len(shapes) != 1 or len(next(iter(shapes))) != 2:
-            raise UsageError("cells must be arrays of one shape, a row for every column")
-        if self.codes is not None and self.codes.dtype.kind not in "iu":
-            raise UsageError("codes must be whole numbers")
+        if self.numbers.ndim != 2 or self.numbers.dtype != np.float64:
+            raise UsageError("numbers must be doubles, a row for every column")
+        if self.codes is None:
+            return
+        if self.codes.shape != self.numbers.shape or self.codes.dtype != np.int64:
+            raise UsageError("codes must be whole numbers, as many as there are cells")
 
     @staticmethod
     def of(X: RealArray) -> "Cells":
@@ -109,14 +98,12 @@ class Cells:
     @property
     def shape(self) -> tuple[int, int]:
         """How many columns and rows there are."""
-        given = self.numbers if self.numbers is not None else self.codes
-        assert given is not None
-        return given.shape[0], given.shape[1]
+        return self.numbers.shape[0], self.numbers.shape[1]
 
     def columns(self, first: int, last: int) -> "Cells":
         """Return some of the columns."""
-        parts = (self.numbers, self.codes, self.missing)
-        return Cells(*(None if part is None else part[first:last] for part in parts))
+        codes = None if self.codes is None else self.codes[first:last]
+        return Cells(self.numbers[first:last], codes)
 
 
 def stump_sensitivity(neighbors: Neighbors, unit: Unit) -> int:
@@ -150,25 +137,18 @@ def stump_scores(cells: Cells, weights: RowWeights) -> IntArray:
 
 def _scores(cells: Cells, weights: RowWeights) -> IntArray:
     """Return the scores of columns that fit in at once."""
-    kinds = [] if cells.numbers is None else [cell_keys(cells.numbers, cells.missing)]
-    if cells.codes is not None:
-        kinds.append(_word_keys(cells.codes, *kinds))
+    kinds = [number_keys(cells.numbers)]
+    missing = kinds[0].missing
+    if cells.codes is not None and missing is not None:
+        kinds.append(word_keys(cells.codes, ~missing | (cells.codes < 0)))
     sums = [_sums(keys, weights) for keys in kinds]
     every: IntArray = np.add.reduce(sums)
     # What is said of a value that no cell has.
     best: IntArray = np.abs(every)
     for index, keys in enumerate(kinds):
-        numbers = sums[0] if cells.numbers is not None and index == 0 else None
+        numbers = sums[0] if index == 0 else None
         ask(Asked(keys, weights.groups, weights.values, every, numbers), best)
     return best
-
-
-def _word_keys(codes: NumberArray, numbers: CellKeys | None = None) -> CellKeys:
-    """Return the keys of the cells that are words, and no numbers."""
-    no_word = codes < 0
-    if numbers is not None:
-        no_word |= True if numbers.missing is None else ~numbers.missing
-    return cell_keys(codes, no_word)
 
 
 def _sums(keys: CellKeys, weights: RowWeights) -> IntArray:
