@@ -210,6 +210,20 @@ class _Bins:
             found.append(first + np.flatnonzero(opened.take(bins.view(np.int64))))
         return np.concatenate(found)
 
+    def _several_values(self, inside: IntArray, bins: IntArray, count: int) -> BoolArray:
+        """Tell which bins hold more than one value, of those that some cells are in."""
+        keys = self._keys[inside]
+        one_of = np.zeros(count, dtype=np.uint64)
+        one_of[bins] = keys
+        several = np.zeros(count, dtype=np.bool_)
+        several[bins[one_of.take(bins) != keys]] = True
+        return several
+
+    def _best_value(self, single: BoolArray) -> IntArray:
+        """Return the best question about a value, for every round, in bins that hold one each."""
+        sums = self._sums[:, single]
+        return _farthest(sums, self._every) if sums.size else np.zeros_like(self._every)
+
     def rows(self, chosen: BoolArray) -> int:
         """Return how many cells some bins have."""
         return int(self._counts[chosen].sum())
@@ -237,10 +251,18 @@ class _Bins:
         return near.any(axis=0), same.any(axis=0)
 
     def ask_inside(self, opened: BoolArray, best: IntArray) -> None:
-        """Raise `best` to the best question about the cells of opened bins, by sorting them."""
-        if not opened.any():
-            return
+        """Raise `best` to the best question about the cells of opened bins.
+
+        They are sorted, but for those of bins with one value only: rounded numbers, codes and words
+        fill most bins so, and what is between these was asked before.
+        """
         inside = self._inside(opened)
+        bins = (self._keys[inside] >> np.uint64(self.shift)).view(np.int64)
+        several = self._several_values(inside, bins, len(opened))
+        np.maximum(best, self._best_value(opened & ~several), out=best)
+        if not several.any():
+            return
+        inside, opened = inside[several.take(bins)], several
         skipped = self._before(opened)
         of_bin = np.repeat(np.arange(skipped.shape[1]), self._counts[opened].sum(axis=1))
         packed = self._asked.packed(self._keys[np.newaxis, inside], self._tags[np.newaxis, inside])
