@@ -23,25 +23,26 @@ from dpsel.tables.table import PendingBatch, RowReader
 _MANY_COLUMNS = 500
 # Stands for a separator where there is none; a text that holds it is read as a frame.
 _NO_SEPARATOR = b"\x01"
-# What truth words and cells with blanks at the end can end with, a line end included.
-_LAST_SIGNS = b"eE \r"
-
-_Found = tuple[IntArray, IntArray, pl.Series]
+# Up to one cell in so many is cut out of a text; for more, all are read.
+_FEW_CELLS = 50
 
 
 class Cells(Protocol):
     """Cells by their column's position."""
 
-    def numbers(self, positions: Sequence[int]) -> FloatArray:
-        """Return columns as numbers, NaN for what is none."""
+    text: bytes
+    separator: str
+
+    def parsed(self, positions: Sequence[int]) -> FloatArray:
+        """Return columns as the fast reader takes them: some numbers are NaN for it, too."""
         ...
 
     def texts(self, positions: Sequence[int]) -> list[Any]:
         """Return columns as Arrow texts, null where a cell is empty."""
         ...
 
-    def fill_in_words(self, matrix: FloatArray, positions: Sequence[int]) -> FloatArray:
-        """Return columns as cells of any type, given what they are as numbers."""
+    def at(self, rows: IntArray, columns: IntArray) -> pl.Series:
+        """Return the texts of single cells, which come column by column."""
         ...
 
 
@@ -52,7 +53,7 @@ def cells_of(text: bytes, separator: str, columns: int) -> Cells:
         ends = np.flatnonzero((codes == ord(separator)) | (codes == ord("\n")))
         last_of_row: BoolArray = np.arange(1, len(ends) + 1) % columns == 0
         if len(ends) % columns == 0 and np.array_equal(codes[ends] == ord("\n"), last_of_row):
-            return _WideCells(text, separator.encode(), ends.reshape(-1, columns))
+            return _WideCells(text, separator, ends.reshape(-1, columns))
     return _FrameCells(text, separator, columns)
 
 
@@ -60,47 +61,38 @@ class _FrameCells:
     """Any rows, read as a frame: short ones are filled up, long ones cut."""
 
     def __init__(self, text: bytes, separator: str, columns: int) -> None:
-        self._text = text
-        self._separator = separator
+        self.text = text
+        self.separator = separator
         self._names = list(map(str, range(columns)))
 
-    def numbers(self, positions: Sequence[int]) -> FloatArray:
+    def parsed(self, positions: Sequence[int]) -> FloatArray:
         frame = self._read(positions, pl.Float64)
-        matrix = np.asarray(frame.to_numpy(), dtype=np.float64, order="F")
-        if not any(frame.null_count().row(0)) or not _needs_second_look(
-            self._text, self._separator
-        ):
-            return matrix
-        return _second_look(matrix, *self._missing(np.isnan(matrix), positions))
+        return np.asarray(frame.to_numpy(), dtype=np.float64, order="F")
 
     def texts(self, positions: Sequence[int]) -> list[Any]:
         frame = self._read(positions, pl.String)
         return [frame[str(position)].to_arrow() for position in positions]
 
-    def fill_in_words(self, matrix: FloatArray, positions: Sequence[int]) -> FloatArray:
-        missing = np.isnan(matrix)
-        return _words_in(matrix, *self._missing(missing, positions)) if missing.any() else matrix
-
-    def _missing(self, missing: BoolArray, positions: Sequence[int]) -> _Found:
-        """Return rows, places and texts of the missing cells."""
-        rows, places = np.nonzero(missing)
-        used, column = np.unique(places, return_inverse=True)
-        frame = self._read([positions[place] for place in used.tolist()], pl.String)
+    def at(self, rows: IntArray, columns: IntArray) -> pl.Series:
+        starts = np.diff(columns, prepend=-1) != 0
+        frame = self._read(columns[starts].tolist(), pl.String)
         # As one column: there may be very many, and each has to be gone through.
         texts = pl.concat(frame.get_columns(), rechunk=True)
-        return rows, places, texts.gather(column * frame.height + rows)
+        if len(rows) == len(texts):
+            return texts
+        return texts.gather((np.cumsum(starts) - 1) * frame.height + rows)
 
     def _read(self, positions: Sequence[int], kind: Any) -> pl.DataFrame:
         """Read some columns as one type; a cell that does not fit is null."""
         wanted = list(map(str, positions))
-        text = self._text if kind == pl.Float64 else in_utf8(self._text)
+        text = self.text if kind == pl.Float64 else in_utf8(self.text)
         # A header of our own fixes the number of columns, whatever the first row looks like.
         frame = pl.read_csv(
-            self._separator.join(self._names).encode() + b"\n" + text,
+            self.separator.join(self._names).encode() + b"\n" + text,
             # To choose among columns takes time, even if all are chosen.
             columns=None if len(wanted) == len(self._names) else wanted,
             schema=dict.fromkeys(self._names, kind),
-            separator=self._separator,
+            separator=self.separator,
             ignore_errors=True,
             truncate_ragged_lines=True,
             raise_if_empty=False,
@@ -112,92 +104,104 @@ class _FrameCells:
 class _WideCells:
     """Very wide rows, read as one long column of cells."""
 
-    def __init__(self, text: bytes, separator: bytes, ends: IntArray) -> None:
-        self._text = text
-        self._separator = separator
+    def __init__(self, text: bytes, separator: str, ends: IntArray) -> None:
+        self.text = text
+        self.separator = separator
         self._ends = ends
 
-    def numbers(self, positions: Sequence[int]) -> FloatArray:
-        column = pl.read_csv(
-            b"0\n" + self._text.replace(self._separator, b"\n"),
-            schema={"0": pl.Float64},
+    def parsed(self, positions: Sequence[int]) -> FloatArray:
+        matrix = self._read(self.text, pl.Float64).to_numpy().reshape(self._ends.shape)
+        return matrix[:, _as_slice(positions)]
+
+    def texts(self, positions: Sequence[int]) -> list[Any]:
+        import pyarrow as pa
+
+        rows = np.arange(self._ends.shape[0])
+        cut = [self._cut(rows, np.full_like(rows, position)) for position in positions]
+        return [pa.array([cell or None for cell in cells], pa.large_string()) for cells in cut]
+
+    def at(self, rows: IntArray, columns: IntArray) -> pl.Series:
+        if len(rows) * _FEW_CELLS < self._ends.size:
+            return pl.Series(self._cut(rows, columns), dtype=pl.String)
+        texts = self._read(in_utf8(self.text), pl.String)
+        return texts.gather(rows * self._ends.shape[1] + columns).str.strip_suffix("\r")
+
+    def _read(self, text: bytes, kind: Any) -> pl.Series:
+        """Read all cells as one type; one that does not fit is null."""
+        return pl.read_csv(
+            b"0\n" + text.replace(self.separator.encode(), b"\n"),
+            schema={"0": kind},
             separator=_NO_SEPARATOR.decode(),
             ignore_errors=True,
             truncate_ragged_lines=True,
             glob=False,
-        )
-        matrix = column.to_series().to_numpy().reshape(self._ends.shape)[:, _as_slice(positions)]
-        if not column.to_series().null_count() or not _needs_second_look(
-            self._text, self._separator.decode()
-        ):
-            return matrix
-        return _second_look(matrix, *self._missing(np.isnan(matrix), positions))
+        ).to_series()
 
-    def texts(self, positions: Sequence[int]) -> list[Any]:
-        return [self._texts(position) for position in positions]
-
-    def fill_in_words(self, matrix: FloatArray, positions: Sequence[int]) -> FloatArray:
-        rows, places = np.nonzero(np.isnan(matrix))
-        columns = np.asarray(positions, dtype=np.int64)[places]
-        texts = pl.Series(self._cut(rows, columns), dtype=pl.String)
-        return _words_in(matrix, rows, places, texts)
-
-    def _texts(self, position: int) -> Any:
-        """Cut one column out of the text."""
-        import pyarrow as pa
-
-        rows = np.arange(self._ends.shape[0])
-        return pa.array([cell or None for cell in self._cut(rows, position)], pa.large_string())
-
-    def _missing(self, missing: BoolArray, positions: Sequence[int]) -> _Found:
-        """Return rows, places and texts of those missing cells whose last sign is in question."""
-        rows, places = np.nonzero(missing)
-        ends = self._ends[rows, np.asarray(positions)[places]]
-        last = np.frombuffer(self._text, dtype=np.uint8)[ends - 1]
-        asked = np.isin(last, np.frombuffer(_LAST_SIGNS, dtype=np.uint8))
-        rows, places = rows[asked], places[asked]
-        texts = self._cut(rows, np.asarray(positions)[places])
-        return rows, places, pl.Series(texts, dtype=pl.String)
-
-    def _cut(self, rows: IntArray, columns: IntArray | int) -> list[str]:
+    def _cut(self, rows: IntArray, columns: IntArray) -> list[str]:
         """Cut cells out of the text."""
         flat = self._ends.ravel()
         at = rows * self._ends.shape[1] + columns
         starts = np.where(at > 0, flat[at - 1] + 1, 0).tolist()
         return [
-            decoded(self._text[start:end].removesuffix(b"\r"))
+            decoded(self.text[start:end].removesuffix(b"\r"))
             for start, end in zip(starts, flat[at].tolist(), strict=True)
         ]
 
 
-def _needs_second_look(text: bytes, separator: str) -> bool:
-    """Return whether a text may hold cells that the fast reader wrongly calls null.
+def numbers_of(cells: Cells, positions: Sequence[int]) -> FloatArray:
+    """Return columns as numbers, NaN for what is none."""
+    return _numbers(cells, cells.parsed(positions), positions)
+
+
+def words_of(cells: Cells, positions: Sequence[int]) -> FloatArray:
+    """Return columns as cells of any type: numbers, words, NaN for what is missing."""
+    return _words(cells, cells.parsed(positions), positions)
+
+
+def _numbers(cells: Cells, matrix: FloatArray, positions: Sequence[int]) -> FloatArray:
+    """Fill in numbers that the fast reader does not know: truth words, and blanks at the end.
 
     Which cells these are is a matter of each cell alone; whether the text has any is only asked
     to save the time.
     """
-    return _has_blank_end(text, separator) or _has_truth_word(text)
-
-
-def _second_look(
-    matrix: FloatArray, rows: IntArray, places: IntArray, texts: pl.Series
-) -> FloatArray:
-    """Fill in cells that the fast reader calls null: truth words, and blanks at the end."""
+    rows, places = _missing(matrix)
+    if not len(rows) or not (
+        _has_blank_end(cells.text, cells.separator) or _has_truth_word(cells.text)
+    ):
+        return matrix
+    texts = cells.at(rows, np.asarray(positions)[places])
     words = texts.str.strip_chars(" ").is_in(list(TRUTH_WORDS))
     fit = (texts.str.ends_with(" ") | words).fill_null(False)
     found = fit.to_numpy()
-    matrix = matrix if matrix.flags.writeable else matrix.copy()
-    matrix[rows[found], places[found]] = text_numbers(texts.filter(fit).to_arrow())
+    matrix = matrix if matrix.flags.writeable else matrix.copy(order="A")
+    matrix[rows[found], places[found]] = text_numbers(texts.filter(fit))
     return matrix
 
 
-def _words_in(matrix: FloatArray, rows: IntArray, places: IntArray, texts: pl.Series) -> FloatArray:
+def _words(cells: Cells, matrix: FloatArray, positions: Sequence[int]) -> FloatArray:
     """Fill in the cells that are no number for the fast reader."""
     from dpsel.tables.words import text_cells
 
+    rows, places = _missing(matrix)
+    if not len(rows):
+        return matrix
     matrix = matrix if matrix.flags.writeable else matrix.copy(order="A")
-    matrix[rows, places] = text_cells(texts)
+    matrix[rows, places] = text_cells(cells.at(rows, np.asarray(positions)[places]))
     return matrix
+
+
+def _missing(matrix: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return rows and columns of the cells without a number, column by column."""
+    missing = np.isnan(matrix)
+    if not missing.any():
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    places, rows = np.nonzero(missing.T)
+    return rows, places
+
+
+def _may_have_more_numbers(text: bytes, separator: str) -> bool:
+    """Return whether a text may hold numbers that the fast reader does not know."""
+    return _has_blank_end(text, separator) or _has_truth_word(text)
 
 
 def _has_blank_end(text: bytes, separator: str) -> bool:
@@ -351,15 +355,15 @@ class DelimitedTable:
 
 def _batch(cells: Cells, layout: Layout, rows: RowReader) -> Batch:
     """Return the features and the target of all rows of a text."""
+    fill_in = _words if rows.words else _numbers
     if layout.labels:
-        X = cells.numbers(layout.features)
+        X = fill_in(cells, cells.parsed(layout.features), layout.features)
         y: Any = cells.texts([layout.target])[0]
     else:
         # At once: wide rows are parsed as a whole, whatever is asked for.
-        numbers = cells.numbers((*layout.features, layout.target))
-        X, y = numbers[:, :-1], numbers[:, -1]
-    if rows.words:
-        X = cells.fill_in_words(X, layout.features)
+        matrix = cells.parsed((*layout.features, layout.target))
+        X = fill_in(cells, matrix[:, :-1], layout.features)
+        y = _numbers(cells, matrix[:, -1:], [layout.target])[:, 0]
     person = None if layout.person is None else cells.texts([layout.person])[0]
     return rows.rows(y, person).batch(0, X)
 
@@ -368,7 +372,7 @@ def _wordy(cells: Cells, positions: Sequence[int]) -> list[int]:
     """Return the columns with words in two rows or more, and a number in none."""
     if not positions:
         return []
-    no_number = np.asarray(np.isnan(cells.numbers(positions)).all(axis=0))
+    no_number = np.asarray(np.isnan(numbers_of(cells, positions)).all(axis=0))
     empty = [positions[place] for place in np.flatnonzero(no_number).tolist()]
     texts = cells.texts(empty) if empty else []
     return [

@@ -19,7 +19,7 @@ from dpsel.system.text import nearest
 from dpsel.tables.arrow_cells import kind_of, numbers
 from dpsel.tables.cells import text_numbers
 from dpsel.tables.columns import Column, Kind, Layout, Use, refuse_repeated
-from dpsel.tables.delimited import cells_of
+from dpsel.tables.delimited import cells_of, numbers_of
 from dpsel.tables.delimited_rows import TEXT_BYTES, TextRows, row_ends
 from dpsel.tables.distinct import as_texts
 from dpsel.tables.errors import plain_errors
@@ -195,7 +195,7 @@ def text_rows(stream: ByteStream, separator: str, label: str, target: str) -> Fe
         cells = cells_of(lines, separator, width)
         names = cells.texts([0])[0].to_pylist()
         rows.add_names(names)
-        rows.add_cells(0, cells.numbers(range(1, width)))
+        rows.add_cells(0, numbers_of(cells, range(1, width)))
         if target in names:
             line = cells_of(_line(lines, names.index(target)), separator, width)
             rows.marks = [cell[0].as_py() for cell in line.texts(range(1, width))]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpsel.core.arrays import FloatArray
-from dpsel.tables.delimited import cells_of
+from dpsel.tables.delimited import cells_of, numbers_of
 
 WIDTH, HEIGHT = 2000, 8
 """More columns than are read one by one."""
@@ -54,8 +54,8 @@ def calls_of(work: Callable[[], Any]) -> int:
     return count
 
 
-def numbers_of(text: bytes) -> FloatArray:
-    return cells_of(text, ",", WIDTH).numbers(range(WIDTH))
+def parsed(text: bytes) -> FloatArray:
+    return numbers_of(cells_of(text, ",", WIDTH), range(WIDTH))
 
 
 @pytest.mark.parametrize("kind", list(HOSTILE))
@@ -67,10 +67,10 @@ def test_a_cell_costs_no_more_than_its_share(kind: str) -> None:
         expected[place % (HEIGHT - 1), place] = np.nan
     expected[HEIGHT - 1, 7] = value
     # The first time modules are imported.
-    assert np.array_equal(numbers_of(text), expected, equal_nan=True)
-    plain = calls_of(lambda: numbers_of(text_with("1", missing=True)))
+    assert np.array_equal(parsed(text), expected, equal_nan=True)
+    plain = calls_of(lambda: parsed(text_with("1", missing=True)))
     # Frames take some calls for each of their columns; what went wrong were 3000 a column.
-    assert 0 < calls_of(lambda: numbers_of(text)) < plain + 1000 + 10 * WIDTH
+    assert 0 < calls_of(lambda: parsed(text)) < plain + 1000 + 10 * WIDTH
 
 
 def test_the_calls_that_are_counted_are_those_that_are_made() -> None:
@@ -82,7 +82,7 @@ def test_a_missing_cell_that_is_looked_at_again_stays_missing() -> None:
     words = ["true", "", "x ", "NA", " ", "1 ", "e", "tre", "1\r", "nan "]
     rows = [words[place % len(words)] for place in range(WIDTH)]
     text = (",".join(rows) + "\n").encode()
-    found = numbers_of(text)[0]
-    alone = [cells_of(f"{word},1\n".encode(), ",", 2).numbers([0])[0, 0] for word in words]
+    found = parsed(text)[0]
+    alone = [numbers_of(cells_of(f"{word},1\n".encode(), ",", 2), [0])[0, 0] for word in words]
     assert np.array_equal(found, np.resize(alone, WIDTH), equal_nan=True)
     assert np.isfinite(found).sum() == 3 * WIDTH // len(words)

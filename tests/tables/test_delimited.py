@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -14,9 +15,10 @@ from dpsel.core.scores.registry import SCORES
 from dpsel.errors import InputError
 from dpsel.tables import delimited as cells_module
 from dpsel.tables import delimited_rows as rows_of_text
-from dpsel.tables.delimited import DelimitedTable, cells_of
+from dpsel.tables.delimited import DelimitedTable, cells_of, numbers_of, words_of
 from dpsel.tables.delimited_rows import rows_end
 from dpsel.tables.sources import Source
+from dpsel.tables.words import text_cells
 from tests.sample_tables import request_for, scored, scored_table
 
 MEANINGS = {
@@ -41,6 +43,9 @@ MEANINGS = {
     "untrue": math.nan,
     "4.9e-324": 5e-324,
     "\ufffd": math.nan,
+    "2020-02-29": math.nan,
+    "23:59": math.nan,
+    "nan": math.nan,
 }
 CELL = st.one_of(st.sampled_from(list(MEANINGS)), st.floats(-9, 9).map(repr))
 
@@ -64,17 +69,23 @@ def test_a_cell_means_the_same_in_a_wide_table_and_in_a_narrow_one(
     width = len(rows[0])
     text = "".join(separator.join(row) + line_end for row in rows).encode()
     expected = np.array([[meaning(cell) for cell in row] for row in rows])
-    narrow = cells_of(text, separator, width).numbers(range(width))
+    narrow_cells = cells_of(text, separator, width)
+    narrow = numbers_of(narrow_cells, range(width))
     limit = cells_module._MANY_COLUMNS
     cells_module._MANY_COLUMNS = 1
     try:
         wide_cells = cells_of(text, separator, width)
     finally:
         cells_module._MANY_COLUMNS = limit
-    wide = wide_cells.numbers(range(width))
+    wide = numbers_of(wide_cells, range(width))
     assert type(wide_cells).__name__ == "_WideCells"
     assert np.array_equal(narrow, expected, equal_nan=True)
     assert np.array_equal(wide, expected, equal_nan=True)
+    words = [words_of(cells, range(width)) for cells in (narrow_cells, wide_cells)]
+    assert words[0].tobytes() == np.asarray(words[1], order="F").tobytes()
+    for column in range(width):
+        texts = pl.Series([row[column] for row in rows], dtype=pl.String)
+        assert words[0][:, column].tobytes() == text_cells(texts).tobytes()
     for position in range(width):
         cells = [row[position] or None for row in rows]
         assert wide_cells.texts([position])[0].to_pylist() == cells
@@ -86,7 +97,7 @@ def test_quoted_cells_and_ragged_rows_are_read_the_careful_way() -> None:
     short_row = ",".join(["2"] * 3)
     quoted = ",".join(['"3"'] * header_width)
     text = f"{long_row}\n{short_row}\n\n{quoted}\n".encode()
-    found = cells_of(text, ",", header_width).numbers(range(header_width))
+    found = numbers_of(cells_of(text, ",", header_width), range(header_width))
     assert found.shape == (4, header_width)
     assert np.all(found[0] == 1)
     assert np.all(found[1, :3] == 2)
