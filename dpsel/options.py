@@ -5,7 +5,7 @@ A record is declared once, where it is used, and serves the command line, Python
 """
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
 KEY = "option"
@@ -47,10 +47,15 @@ def option(
     return field(default=default, metadata={KEY: about})
 
 
-def same_as(record: type[Dataclass], name: str) -> Any:
-    """Return a field of a record as another record has it: its flag, its help and its default."""
+def same_as(record: type[Dataclass], name: str, *default: Any) -> Any:
+    """Return a field of a record as another record has it: its flag, its help and its default.
+
+    With a default of its own, MISSING for none, the help shows that one.
+    """
     found = next(about for about in fields(record) if about.name == name)
-    return field(default=found.default, metadata=found.metadata)
+    if not default:
+        return field(default=found.default, metadata=found.metadata)
+    return field(default=default[0], metadata={KEY: replace(found.metadata[KEY], shown=True)})
 
 
 def filled(record: type[Record], values: Mapping[str, Any]) -> Record:

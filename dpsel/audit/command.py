@@ -14,8 +14,8 @@ import numpy as np
 
 from dpsel.audit.certificate import Certificate, Check, plain_cells
 from dpsel.audit.laws import Law
-from dpsel.audit.loss import PARTS, Outcome, Tally, expected_bound
-from dpsel.audit.mechanism import NEXT_TO_NOTHING, Drawn, certified, counted, piece_seed, pieces_of
+from dpsel.audit.loss import Outcome, Tally, expected_bound
+from dpsel.audit.mechanism import NEXT_TO_NOTHING, Drawn, Draws, certified, counted, draws_seed
 from dpsel.audit.pairs import LawOf
 from dpsel.audit.request import CommandRequest
 from dpsel.budget.amounts import Amount, cost_of
@@ -57,8 +57,8 @@ class FilePair:
 
 
 @dataclass(frozen=True)
-class FileSetting:
-    """What the tables are for."""
+class PairMaker:
+    """Makes pairs of tables, and knows the laws of what is released from them."""
 
     kind: ScoreKind
     law_of: LawOf
@@ -99,53 +99,53 @@ class FileSetting:
         return FilePair(name, others, (first, second), text)
 
 
-def file_pairs(setting: FileSetting, *, draws: int, delta: float, alpha: float) -> list[FilePair]:
+def file_pairs(maker: PairMaker, *, draws: int, delta: float, alpha: float) -> list[FilePair]:
     """Return all pairs: the searched one, and those made by hand."""
-    strong = _searched(setting, draws, delta, alpha)
-    return [strong, *_handmade(setting)]
+    strong = _searched(maker, draws, delta, alpha)
+    return [strong, *_handmade(maker)]
 
 
-def _handmade(setting: FileSetting) -> Iterator[FilePair]:
+def _handmade(maker: PairMaker) -> Iterator[FilePair]:
     """Yield pairs in which a unit would decide everything, if the command were wrong."""
-    d, k = setting.d, setting.k
+    d, k = maker.d, maker.k
     first = np.append(np.arange(d) < k, True).astype(np.float64)
     rest = np.append(np.arange(d) >= k, True).astype(np.float64)
     # Some targets of -1 among those of 1: a score may look at how they vary.
     signs = np.where(np.arange(_MANY_ROWS) % 3 == 0, -1.0, 1.0)[:, None]
     tiny = first * np.append([2.0**-10] * d, 1.0)
-    yield setting.pair("outlier", signs * tiny, np.full(d + 1, 1e6), tiny)
+    yield maker.pair("outlier", signs * tiny, np.full(d + 1, 1e6), tiny)
     missing = np.append([np.nan] * d, 1.0)
-    yield setting.pair("missing", signs * missing, first, missing, text=True)
-    yield setting.pair("empty", np.empty((0, d + 1)), first, rest)
+    yield maker.pair("missing", signs * missing, first, missing, text=True)
+    yield maker.pair("empty", np.empty((0, d + 1)), first, rest)
 
 
-def _searched(setting: FileSetting, draws: int, delta: float, alpha: float) -> FilePair:
+def _searched(maker: PairMaker, draws: int, delta: float, alpha: float) -> FilePair:
     """Return the tables of whose loss so many draws would show most, of those tried."""
     rng = seeded_generator(0)
 
     def shown(pair: FilePair) -> float:
-        laws = setting.laws(pair)
+        laws = maker.laws(pair)
         return 0.0 if laws is None else expected_bound(laws, draws, delta, alpha)
 
-    starts = [_random(setting, rng) for _ in range(_STARTS)]
+    starts = [_random(maker, rng) for _ in range(_STARTS)]
     values = [shown(pair) for pair in starts]
     value, best = max(values), starts[int(np.argmax(values))]
     for _ in range(_STEPS):
-        changed = _changed(setting, best, rng)
+        changed = _changed(maker, best, rng)
         if (reached := shown(changed)) >= value:
             value, best = reached, changed
     return best
 
 
-def _random(setting: FileSetting, rng: np.random.Generator) -> FilePair:
+def _random(maker: PairMaker, rng: np.random.Generator) -> FilePair:
     """Return random tables of -1, 0 and 1, and of targets of 1."""
-    others = rng.choice([-1.0, 0.0, 1.0], (_ROWS, setting.d + 1), p=[0.2, 0.3, 0.5])
+    others = rng.choice([-1.0, 0.0, 1.0], (_ROWS, maker.d + 1), p=[0.2, 0.3, 0.5])
     others[:, -1] = 1.0
-    row = rng.choice([-1.0, 1.0], setting.d + 1)
-    return setting.pair("searched", others, row, _turned(row))
+    row = rng.choice([-1.0, 1.0], maker.d + 1)
+    return maker.pair("searched", others, row, _turned(row))
 
 
-def _changed(setting: FileSetting, pair: FilePair, rng: np.random.Generator) -> FilePair:
+def _changed(maker: PairMaker, pair: FilePair, rng: np.random.Generator) -> FilePair:
     """Return a pair with a few cells drawn anew."""
     others, row = pair.others.copy(), pair.unit[0][0].copy()
     fresh = rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], others.shape)
@@ -153,7 +153,7 @@ def _changed(setting: FileSetting, pair: FilePair, rng: np.random.Generator) -> 
     others[some] = fresh[some]
     if rng.random() < 0.3:
         row[rng.integers(len(row))] *= -1.0
-    return setting.pair("searched", others, row, _turned(row))
+    return maker.pair("searched", others, row, _turned(row))
 
 
 def _turned(row: FloatArray) -> FloatArray:
@@ -331,21 +331,12 @@ def _words(options: Mapping[str, Any]) -> list[str]:
     ]
 
 
-@dataclass(frozen=True)
-class Runs:
-    """Some runs on one file."""
-
-    path: str
-    runs: int
-    seed: int | None
-
-
-def release_chunk(releases: Releases, chunk: Runs) -> Counter[Outcome]:
+def release_some(releases: Releases, some: Draws) -> Counter[Outcome]:
     """Return how often each outcome came up, in runs that one ledger pays for, and no more."""
-    with releases.desk(chunk.runs, seeded=chunk.seed is not None) as desk:
+    with releases.desk(some.count, seeded=some.seed is not None) as desk:
         return Counter(
-            releases.outcome(chunk.path, desk, piece_seed(chunk.seed, number))
-            for number in range(chunk.runs)
+            releases.outcome(some.source, desk, draws_seed(some.seed, number))
+            for number in range(some.count)
         )
 
 
@@ -431,14 +422,14 @@ def audit_command(
         Tested by: tests/audit/test_command.py, tests/audit/test_mutants.py
     """
     target, sampling = plan.target, plan.sampling
-    setting = FileSetting(
+    maker = PairMaker(
         find_score(plan.score), target.law, plan.d, target.k, plan.neighbors, plan.unit
     )
-    pairs = file_pairs(setting, draws=sampling.samples, delta=target.delta, alpha=sampling.alpha)
+    pairs = file_pairs(maker, draws=sampling.samples, delta=target.delta, alpha=sampling.alpha)
     with tempfile.TemporaryDirectory(prefix="dpsel-audit-") as folder:
         places = [write_pair(pair, plan.unit, Path(folder)) for pair in pairs]
         releases = Releases(command_line, select_words(plan), claimed(plan))
-        seed = piece_seed(sampling.seed, "first")
+        seed = draws_seed(sampling.seed, "first")
         with releases.desk(1, seeded=seed is not None) as desk:
             first = releases.record(places[0][0], desk, seed)
         checks = [
@@ -448,7 +439,7 @@ def audit_command(
         ]
         releases = replace(releases, rest=rest_of(first))
         tallies = _released(plan, releases, places, reporter)
-    return _certificate(plan, setting, pairs, tallies, checks)
+    return _certificate(plan, maker, pairs, tallies, checks)
 
 
 def _released(
@@ -458,23 +449,14 @@ def _released(
     reporter: Reporter,
 ) -> list[Tally]:
     """Return what was released from every pair of files."""
-    samples, seed = plan.sampling.samples, plan.sampling.seed
-    pieces = {
-        (number, which, part): [
-            Runs(path, runs, piece_seed(seed, number, which, part, piece))
-            for piece, runs in enumerate(pieces_of(samples, part, _RUNS_AT_ONCE))
-        ]
-        for number, paths in enumerate(places)
-        for which, path in enumerate(paths)
-        for part in range(PARTS)
-    }
-    few = 2 * samples * len(places) < _WORTH_WORKERS
-    return counted(release_chunk, releases, pieces, reporter, 1 if few else plan.sampling.threads)
+    few = 2 * plan.sampling.samples * len(places) < _WORTH_WORKERS
+    sampling = replace(plan.sampling, threads=1) if few else plan.sampling
+    return counted(release_some, releases, places, sampling, _RUNS_AT_ONCE, reporter)
 
 
 def _certificate(
     plan: CommandRequest,
-    setting: FileSetting,
+    maker: PairMaker,
     pairs: Sequence[FilePair],
     tallies: Sequence[Tally],
     checks: Sequence[Check],
@@ -490,7 +472,7 @@ def _certificate(
                 "unit_in_first": plain_cells(pair.unit[0]),
                 "unit_in_second": plain_cells(pair.unit[1]),
             },
-            setting.laws(pair),
+            maker.laws(pair),
             tally,
         )
         for pair, tally in zip(pairs, tallies, strict=True)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,62 +23,62 @@ from dpsel.core.scores.base import Scores
 from dpsel.reporter import Reporter
 from dpsel.system.workers import run_tasks, ticks
 
-Key = tuple[int, int, int]
-"""A pair, one of its inputs, and a part of the draws."""
-Work = Callable[[Any, Any], Counter[Any]]
+Work = Callable[[Any, "Draws"], Counter[Any]]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Some draws from one input, which is scores or a file."""
+
+    source: Any
+    count: int
+    seed: int | None
 
 
 def counted(
     work: Work,
     target: Any,
-    sizes: Mapping[Key, list[Any]],
+    pairs: Sequence[tuple[Any, Any]],
+    sampling: Sampling,
+    at_once: int,
     reporter: Reporter,
-    threads: int,
 ) -> list[Tally]:
-    """Return a tally for every pair, from pieces of work for every pair, input and part."""
-    tasks = {
-        "/".join(map(str, (*key, place))): (key, piece)
-        for key, pieces in sizes.items()
-        for place, piece in enumerate(pieces)
-    }
+    """Return a tally for every pair of inputs, of as many draws from both as `sampling` says."""
+    places: dict[str, tuple[int, Place]] = {}
+    tasks: dict[str, Draws] = {}
+    for pair, which, part in product(range(len(pairs)), range(2), range(PARTS)):
+        for number, count in enumerate(_counts(sampling.samples, part, at_once)):
+            name = f"{pair}/{which}/{part}/{number}"
+            places[name] = pair, (which, part)
+            seed = draws_seed(sampling.seed, pair, which, part, number)
+            tasks[name] = Draws(pairs[pair][which], count, seed)
     tick = ticks(len(tasks), reporter.progress)
-    pieces = {name: piece for name, (_, piece) in tasks.items()}
-    counts: dict[str, Counter[Outcome]] = {}
-    with closing(run_tasks(work, target, pieces, workers=threads)) as results:
-        for name, count in results:
-            counts[name] = count
+    found: dict[str, Counter[Outcome]] = {}
+    with closing(run_tasks(work, target, tasks, workers=sampling.threads)) as results:
+        for name, outcomes in results:
+            found[name] = outcomes
             tick()
-    counters: dict[int, dict[Place, Counter[Outcome]]] = {}
-    for name, ((pair, which, part), _) in tasks.items():
-        places = counters.setdefault(pair, {})
-        places.setdefault((which, part), Counter()).update(counts[name])
-    return [Tally.of(counters[pair]) for pair in sorted(counters)]
+    counters: list[dict[Place, Counter[Outcome]]] = [{} for _ in pairs]
+    for name, (pair, place) in places.items():
+        counters[pair].setdefault(place, Counter()).update(found[name])
+    return [Tally.of(counter) for counter in counters]
 
 
-def pieces_of(samples: int, part: int, at_once: int) -> list[int]:
-    """Return the sizes of the pieces of work that make up one part of the samples."""
+def _counts(samples: int, part: int, at_once: int) -> list[int]:
+    """Return how many draws to make at once, until one part of the samples is drawn."""
     wanted = samples * (part + 1) // PARTS - samples * part // PARTS
     whole, rest = divmod(wanted, at_once)
     return [at_once] * whole + ([rest] if rest else [])
 
 
-def piece_seed(seed: int | None, *parts: object) -> int | None:
-    """Return the seed of a piece of work, None for the system's randomness."""
+def draws_seed(seed: int | None, *parts: object) -> int | None:
+    """Return the seed of some draws, None for the system's randomness."""
     return None if seed is None else derived_seed(seed, *parts)
 
 
-@dataclass(frozen=True)
-class Chunk:
-    """Some draws from one input."""
-
-    scores: tuple[float, ...]
-    draws: int
-    seed: int | None
-
-
-def draw_chunk(target: Any, chunk: Chunk) -> Counter[Outcome]:
+def draw_some(target: Any, some: Draws) -> Counter[Outcome]:
     """Return how often each outcome was drawn. `target` is a MechanismTarget, or draws like one."""
-    rows = target.draw(chunk.scores, chunk.draws, chunk.seed)
+    rows = target.draw(some.source, some.count, some.seed)
     found, counts = np.unique(rows, axis=0, return_counts=True)
     return Counter(dict(zip(map(tuple, found.tolist()), counts.tolist(), strict=True)))
 
@@ -252,16 +253,7 @@ def mechanism_certificate(
 
 def _drawn(plan: MechanismRequest, pairs: Sequence[ScorePair], reporter: Reporter) -> list[Tally]:
     """Return what was drawn from every pair."""
-    samples, seed = plan.sampling.samples, plan.sampling.seed
-    pieces = {
-        (number, which, part): [
-            Chunk(scores, draws, piece_seed(seed, number, which, part, place))
-            for place, draws in enumerate(pieces_of(samples, part, _DRAWS_AT_ONCE))
-        ]
-        for number, pair in enumerate(pairs)
-        for which, scores in enumerate((pair.scores, pair.neighbor))
-        for part in range(PARTS)
-    }
-    few = samples * len(pairs) < _WORTH_WORKERS
-    threads = 1 if few else plan.sampling.threads
-    return counted(draw_chunk, plan.target, pieces, reporter, threads)
+    few = plan.sampling.samples * len(pairs) < _WORTH_WORKERS
+    sampling = replace(plan.sampling, threads=1) if few else plan.sampling
+    inputs = [(pair.scores, pair.neighbor) for pair in pairs]
+    return counted(draw_some, plan.target, inputs, sampling, _DRAWS_AT_ONCE, reporter)

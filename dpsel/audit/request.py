@@ -11,7 +11,14 @@ import numpy as np
 from dpsel.audit.laws import PRINTED, Law, exact_law
 from dpsel.audit.options import Audited, Claim, Effort, Inputs
 from dpsel.core.arrays import IntArray
-from dpsel.core.guarantee import Neighbors, Unit, check_at_least, check_epsilon, check_k
+from dpsel.core.guarantee import (
+    Neighbors,
+    Unit,
+    check_at_least,
+    check_choice,
+    check_epsilon,
+    check_k,
+)
 from dpsel.core.mechanisms.lipschitz import check_gamma
 from dpsel.core.mechanisms.registry import MECHANISMS, find_mechanism
 from dpsel.core.release import draws_by_law, top_k
@@ -225,7 +232,7 @@ def _command_request(
         score=score,
         target=_target(audited, claim, d, _or(inputs.k, 2)),
         d=d,
-        neighbors=_relation(_or(claim.neighbors, Neighbors.ADD_REMOVE)),
+        neighbors=check_choice(Neighbors, _or(claim.neighbors, Neighbors.ADD_REMOVE), "neighbors"),
         unit=_unit(claim),
         sampling=_sampling(effort, 1_000),
     )
@@ -235,7 +242,11 @@ def _score_request(audited: Audited, claim: Claim, inputs: Inputs, effort: Effor
     """Return the request for a score."""
     assert audited.score is not None
     find_score(audited.score)
-    neighbors = tuple(Neighbors) if claim.neighbors is None else (_relation(claim.neighbors),)
+    neighbors = (
+        tuple(Neighbors)
+        if claim.neighbors is None
+        else (check_choice(Neighbors, claim.neighbors, "neighbors"),)
+    )
     tables = whole_number(_or(inputs.tables, "1000"), "--tables")
     return ScoreRequest(
         audited.score,
@@ -264,13 +275,6 @@ def _target(audited: Audited, claim: Claim, d: int, k: int) -> MechanismTarget:
     # Refuses what does not fit, such as a delta, before any work is done.
     target.draw([0.0] * d, 1, None)
     return target
-
-
-def _relation(name: str) -> Neighbors:
-    """Return a relation by its name."""
-    if name not in tuple(Neighbors):
-        raise UsageError(f"neighbors must be one of {', '.join(Neighbors)}, got {name}")
-    return Neighbors(name)
 
 
 def _unit(claim: Claim) -> Unit:

@@ -1,6 +1,8 @@
 """`dpsel reproduce`: the paper's experiments, each a command."""
 
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +11,9 @@ from dpsel.cli.options import Terminal
 from dpsel.cli.terminal import TerminalReporter
 from dpsel.paper.options import Experimenting
 from dpsel.system.process import take_interrupts_back
+
+if TYPE_CHECKING:
+    from dpsel.paper.experiments import Setting
 
 reproduce = typer.Typer(
     help="Run the paper's experiments again, with figures.", no_args_is_help=True
@@ -47,7 +52,7 @@ def stability(asked: Experimenting, terminal: Terminal, *, repetitions: Repetiti
     """
     from dpsel.paper import experiments
 
-    with _reporter(terminal) as reporter, experiments.experimenting(asked, reporter) as setting:
+    with _setting(asked, terminal) as setting:
         experiments.stability(setting, repetitions)
 
 
@@ -62,10 +67,7 @@ def synthetic(
     """
     from dpsel.paper import experiments
 
-    with (
-        _reporter(terminal) as reporter,
-        experiments.experimenting(asked, reporter, trials=trials, beyond=beyond) as setting,
-    ):
+    with _setting(asked, terminal, trials=trials, beyond=beyond) as setting:
         experiments.synthetic(setting)
 
 
@@ -88,10 +90,7 @@ def datasets(
     """
     from dpsel.paper import experiments
 
-    with (
-        _reporter(terminal) as reporter,
-        experiments.experimenting(asked, reporter, trials=trials, beyond=beyond) as setting,
-    ):
+    with _setting(asked, terminal, trials=trials, beyond=beyond) as setting:
         experiments.datasets(setting, folder, target)
 
 
@@ -113,10 +112,7 @@ def order_statistics(
     """
     from dpsel.paper import experiments
 
-    with (
-        _reporter(terminal) as reporter,
-        experiments.experimenting(asked, reporter, trials=trials) as setting,
-    ):
+    with _setting(asked, terminal, trials=trials) as setting:
         experiments.order_statistics(setting, table, target)
 
 
@@ -133,14 +129,21 @@ def everything(
     """
     from dpsel.paper import experiments
 
-    with (
-        _reporter(terminal) as reporter,
-        experiments.experimenting(asked, reporter, trials=100, beyond=True) as setting,
-    ):
+    with _setting(asked, terminal, trials=100, beyond=True) as setting:
         experiments.everything(setting, folder, target)
 
 
-def _reporter(terminal: Terminal) -> TerminalReporter:
-    """Return what experiments tell the terminal."""
+@contextmanager
+def _setting(
+    asked: Experimenting, terminal: Terminal, *, trials: int = 1, beyond: bool = False
+) -> "Iterator[Setting]":
+    """Enter what experiments are run with; they tell the terminal how it goes."""
+    from dpsel.paper.experiments import experimenting
+
     take_interrupts_back()
-    return TerminalReporter(quiet=terminal.quiet, bar=not terminal.no_progress, work="running")
+    bar = not terminal.no_progress
+    with (
+        TerminalReporter(quiet=terminal.quiet, bar=bar, work="running") as reporter,
+        experimenting(asked, reporter, trials=trials, beyond=beyond) as setting,
+    ):
+        yield setting

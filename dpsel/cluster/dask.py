@@ -275,10 +275,10 @@ class Crew:
         `work` is a function of a module, and `state` and the tasks can be pickled. A task whose
         worker dies is done again elsewhere, so nothing may depend on where it is done, or when.
         """
-        run = Run(self._client, state)
-        futures = run.map(do_task, list(tasks.values()), work=work)
+        group = TaskGroup(self._client, state)
+        futures = group.map(do_task, list(tasks.values()), work=work)
         keys = dict(zip((future.key for future in futures), tasks, strict=True))
-        with self._arrivals(run) as arrivals:
+        with self._arrivals(group) as arrivals:
             arrivals.watch(futures)
             # What has arrived is let go of, so that the workers can forget it.
             del futures
@@ -297,19 +297,19 @@ class Crew:
                 noise is drawn there, and nothing that is sent holds an epsilon, k or seed.
             Tested by: tests/cluster/test_select.py
         """
-        run = Run(self._client, work)
-        leaves = run.map(shard_total, shards)
+        group = TaskGroup(self._client, work)
+        leaves = group.map(shard_total, shards)
         tops, height = leaves, 0
         while len(tops) > _FAN_IN:
             height += 1
             tops = [
                 # Adding comes before reading more, so that sums do not pile up.
-                run.submit(added_totals, tops[first : first + _FAN_IN], priority=height)
+                group.submit(added_totals, tops[first : first + _FAN_IN], priority=height)
                 for first in range(0, len(tops), _FAN_IN)
             ]
         ends = {future.key for future in tops}
         done = 0
-        with self._arrivals(run) as arrivals:
+        with self._arrivals(group) as arrivals:
             arrivals.watch(leaves if height == 0 else [*leaves, *tops])
             # What has arrived is let go of: a sum is forgotten once it is in a larger one.
             del leaves, tops
@@ -323,12 +323,12 @@ class Crew:
                     # Said at once. One that is pending again, since its worker died, is not one.
                     arrivals.result(future)
 
-    def _arrivals(self, run: "Run") -> Arrivals:
-        """Return what waits for the tasks of a run."""
-        return Arrivals(self._client, self._patience, run.name, self._note)
+    def _arrivals(self, group: "TaskGroup") -> Arrivals:
+        """Return what waits for the tasks of a group."""
+        return Arrivals(self._client, self._patience, group.name, self._note)
 
 
-class Run:
+class TaskGroup:
     """Tasks that share a state. Their names say nothing about them."""
 
     def __init__(self, client: Any, state: Any) -> None:

@@ -3,8 +3,11 @@
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
 
 from dpsel.errors import UsageError
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def check_epsilon(epsilon: float) -> None:
@@ -17,6 +20,13 @@ def check_delta(delta: float) -> None:
     """Refuse a delta that is not between 0 and 1."""
     if not 0.0 <= delta < 1.0:
         raise UsageError(f"delta must be 0 or more and below 1, got {delta:g}")
+
+
+def check_choice(kind: type[Choice], value: str, name: str) -> Choice:
+    """Return one of the choices of an enum."""
+    if value not in tuple(kind):
+        raise UsageError(f"{name} must be one of {', '.join(kind)}, got {value}")
+    return kind(value)
 
 
 def check_at_least(least: int, number: int, name: str) -> int:

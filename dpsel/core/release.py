@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from dpsel import __version__
 from dpsel.core.arrays import FloatArray, IntArray, NumberArray
-from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit, check_at_least
+from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit, check_at_least, check_choice
 from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.registry import find_mechanism
 from dpsel.core.picks import affordable_picks, noisy_rows
@@ -467,14 +467,9 @@ def top_k(
     """
     if draws is not None:
         check_at_least(1, draws, "draws")
-    if sampler is not None and sampler not in tuple(Sampler):
-        raise UsageError(f"sampler must be one of {', '.join(Sampler)}, got {sampler}")
+    chosen_sampler = None if sampler is None else check_choice(Sampler, sampler, "sampler")
     chosen = find_mechanism(mechanism)
-    given = {
-        "gamma": gamma,
-        "delta": delta,
-        "sampler": None if sampler is None else Sampler(sampler),
-    }
+    given = {"gamma": gamma, "delta": delta, "sampler": chosen_sampler}
     selected = chosen.draw_sets(
         Scores(_numbers(scores), sensitivity),
         k,

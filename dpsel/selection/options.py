@@ -4,14 +4,14 @@ Imports nothing heavy: the command line shows these, and `--help` is instant.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from dpsel.core.guarantee import Neighbors
 from dpsel.core.mechanisms import Sampler
-from dpsel.options import option
+from dpsel.options import option, same_as
 
 COLUMNS, PRIVACY, METHOD = "Columns", "Privacy", "Method"
 BLOCKS = "Two-stage and LASSO"
@@ -223,7 +223,7 @@ class Baseline(StrEnum):
 class BaselinePrivacy:
     """Which baseline, and how private it is."""
 
-    k: int = option("--k K", "How many features to select.")
+    k: int = same_as(Privacy, "k", MISSING)
     method: Baseline = option("--method", "Which method to run.")
     epsilon: float | None = option(
         "--epsilon E", "The privacy loss; needed by private methods.", None
@@ -231,18 +231,8 @@ class BaselinePrivacy:
     no_privacy: bool = option(
         "--no-privacy", "Run two-stage without noise. sis and lasso never have any.", False
     )
-    neighbors: Neighbors = option(
-        "--neighbors",
-        "What one row more or less means: it is there or not, or it has other values.",
-        Neighbors.ADD_REMOVE,
-        panel=PRIVACY,
-    )
-    seed: int | None = option(
-        "--seed N",
-        "For tests only: a reproducible draw, which is not private.",
-        None,
-        panel=PRIVACY,
-    )
+    neighbors: Neighbors = same_as(Privacy, "neighbors")
+    seed: int | None = same_as(Privacy, "seed")
 
     @property
     def private(self) -> bool:
@@ -284,10 +274,4 @@ class OutputFormat(StrEnum):
 class VoteDrawing(Drawing):
     """How features are drawn from votes: as the paper does, unless another way is asked for."""
 
-    mechanism: str | None = option(
-        "--mechanism NAME",
-        "How features are drawn: canonical-lipschitz, margin-lipschitz, peeling, "
-        "permute-and-flip, oneshot-laplace or joint.",
-        "canonical-lipschitz",
-        panel=METHOD,
-    )
+    mechanism: str | None = same_as(Drawing, "mechanism", "canonical-lipschitz")

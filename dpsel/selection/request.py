@@ -5,14 +5,21 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from dpsel.budget.account import SEEDED, Run
 from dpsel.core.bounds import UNIT_INTERVAL, Interval
-from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit, check_at_least, check_epsilon
+from dpsel.core.guarantee import (
+    Guarantee,
+    Neighbors,
+    Scope,
+    Unit,
+    check_at_least,
+    check_choice,
+    check_epsilon,
+)
 from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.lipschitz import check_gamma
 from dpsel.core.mechanisms.registry import find_mechanism
@@ -40,8 +47,6 @@ from dpsel.tables.sources import STDIN, has_scheme, public_place
 
 # The mechanism that can give every round scores of its own.
 _IN_ROUNDS = "permute-and-flip"
-
-Choice = TypeVar("Choice", bound=StrEnum)
 
 _BOUNDS_GIVEN = Scope(
     end_to_end=True,
@@ -98,7 +103,7 @@ def make_request(
     k = _asked_k(privacy)
     if privacy.seed is not None:
         check_at_least(0, privacy.seed, "seed")
-    method = _choice(Method, scoring.method, "method")
+    method = check_choice(Method, scoring.method, "method")
     score, mechanism = METHODS[method]
     score, mechanism = scoring.score or score, drawing.mechanism or mechanism
     kind = find_score(score)
@@ -123,7 +128,7 @@ def make_request(
         k=k,
         guarantee=Guarantee(
             privacy.epsilon,
-            _choice(Neighbors, privacy.neighbors, "neighbors"),
+            check_choice(Neighbors, privacy.neighbors, "neighbors"),
             _scope(needs_bounds=kind.needs_bounds, given=given),
             _unit(privacy),
             delta=float(parameters.get("delta", 0.0)),
@@ -243,7 +248,7 @@ def _parameters(method: Method, mechanism: str, drawing: Drawing, epsilon: float
     sampler = drawing.sampler
     given = {
         "gamma": None if drawing.gamma is None else check_gamma(drawing.gamma),
-        "sampler": None if sampler is None else _choice(Sampler, sampler, "sampler"),
+        "sampler": None if sampler is None else check_choice(Sampler, sampler, "sampler"),
         "delta": drawing.delta,
     }
     parameters = found.parameters(mechanism, given)
@@ -258,13 +263,6 @@ def _unit(privacy: Privacy) -> Unit:
     if privacy.rows_per_person is not None:
         raise UsageError("--rows-per-person needs --person COLUMN, to know whose row it is")
     return Unit()
-
-
-def _choice(kind: type[Choice], value: str, name: str) -> Choice:
-    """Return one of the choices of an enum."""
-    if value not in tuple(kind):
-        raise UsageError(f"{name} must be one of {', '.join(kind)}, got {value}")
-    return kind(value)
 
 
 _LONG = 300

@@ -12,9 +12,9 @@ from scipy import stats
 from dpsel.audit.certificate import Verdict
 from dpsel.audit.loss import PARTS, Tally
 from dpsel.audit.mechanism import (
-    Chunk,
+    Draws,
     audit_mechanism,
-    draw_chunk,
+    draw_some,
     mechanism_certificate,
     score_pairs,
 )
@@ -86,9 +86,9 @@ def test_right_mechanisms_are_refused_no_more_often_than_said() -> None:
     for seed in range(400):
         tally = Tally.of(
             {
-                (which, part): draw_chunk(
+                (which, part): draw_some(
                     plan.target,
-                    Chunk(
+                    Draws(
                         (pairs[0].scores, pairs[0].neighbor)[which], 1_000, 1_000 * seed + number
                     ),
                 )

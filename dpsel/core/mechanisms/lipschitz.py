@@ -1,6 +1,7 @@
 """The Lipschitz mechanisms, canonical and with a margin: one noisy comparison of all k-subsets."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -33,25 +34,45 @@ _MANY_DRAWS = 4
 _SMALL = 1 << 14
 
 
-def lipschitz_top_k(
+def canonical_lipschitz(
     scores: Scores,
     k: int,
     epsilon: float,
     rng: Randomness,
     *,
-    draws: int,
-    gamma: float,
-    sampler: Sampler,
-    margin: bool,
+    draws: int = 1,
+    gamma: float = 0.5,
+    sampler: Sampler = Sampler.LAZY,
+    margin: bool = False,
 ) -> IntArray:
-    """Select k features `draws` times: rows of ascending indices.
+    """Select k features `draws` times: an array of `draws` rows of k ascending indices.
+
+    A subset S has the utility gamma min_S x - (1-gamma) max(max_{not S} x, min_S x), for scores
+    x in units of their sensitivity. It moves by at most 1 between neighbors. Every subset
+    gets epsilon / 2 times its utility plus an Exp(1) draw, and the largest wins. Where utilities
+    move by less, epsilon counts for more: see `largest_move`.
 
     Privacy:
         Domain: finite scores, at least k of them.
+        Neighbors: whatever the sensitivity of `scores` was stated for.
         Sensitivity: L-infinity, at most `scores.sensitivity` (promised by the caller).
-        Guarantee: epsilon-DP for each draw: see canonical_lipschitz and margin_lipschitz.
-        Assumes: an rng the adversary cannot predict.
-        Tested by: tests/privacy/test_canonical_lipschitz.py
+        Guarantee: epsilon-DP for the set of indices, for each draw; n draws cost n epsilon.
+        Assumes: an rng the adversary cannot predict. Rounding is paid for: see `float_slack`.
+        Tested by: tests/privacy/test_canonical_lipschitz.py,
+            tests/privacy/test_margin_lipschitz.py
+
+    Args:
+        scores: One score for every feature, with its sensitivity.
+        k: How many features to select.
+        epsilon: The privacy loss of one draw.
+        rng: The source of all randomness.
+        draws: How many independent selections to make.
+        gamma: The weight of the worst included score against the best missing one.
+        sampler: How to draw; the law is the same.
+        margin: Whether the set of the k best gains by how much it is ahead, times 1 - gamma.
+
+    Raises:
+        UsageError: If k, epsilon or gamma does not fit; never because of a score.
     """
     d = len(scores)
     check_k(k, d)
@@ -70,6 +91,10 @@ def lipschitz_top_k(
     else:
         indices = np.stack([ranking.few_indices(row) for row in ranks])
     return np.sort(indices, axis=1)
+
+
+margin_lipschitz = partial(canonical_lipschitz, margin=True)
+"""The same with a margin: no subset but that of the k best scores has another utility."""
 
 
 def largest_move(d: int, k: int, gamma: float, *, margin: bool) -> float:
@@ -94,72 +119,3 @@ def float_slack(d: int, k: int) -> float:
     """
     eta = 256 * 2.0**-52 * (log_subsets(d, k) + 1024.0)
     return 4.0 * eta
-
-
-def canonical_lipschitz(
-    scores: Scores,
-    k: int,
-    epsilon: float,
-    rng: Randomness,
-    *,
-    draws: int = 1,
-    gamma: float = 0.5,
-    sampler: Sampler = Sampler.LAZY,
-) -> IntArray:
-    """Select k features `draws` times: an array of `draws` rows of k ascending indices.
-
-    A subset S has the utility gamma min_S x - (1-gamma) max(max_{not S} x, min_S x), for scores
-    x in units of their sensitivity. It moves by at most 1 between neighbors. Every subset
-    gets epsilon / 2 times its utility plus an Exp(1) draw, and the largest wins. Where utilities
-    move by less, epsilon counts for more: see `largest_move`.
-
-    Privacy:
-        Domain: finite scores, at least k of them.
-        Neighbors: whatever the sensitivity of `scores` was stated for.
-        Sensitivity: L-infinity, at most `scores.sensitivity` (promised by the caller).
-        Guarantee: epsilon-DP for the set of indices, for each draw; n draws cost n epsilon.
-        Assumes: an rng the adversary cannot predict. Rounding is paid for: see `float_slack`.
-        Tested by: tests/privacy/test_canonical_lipschitz.py
-
-    Args:
-        scores: One score for every feature, with its sensitivity.
-        k: How many features to select.
-        epsilon: The privacy loss of one draw.
-        rng: The source of all randomness.
-        draws: How many independent selections to make.
-        gamma: The weight of the worst included score against the best missing one.
-        sampler: How to draw; the law is the same.
-
-    Raises:
-        UsageError: If k, epsilon or gamma does not fit; never because of a score.
-    """
-    return lipschitz_top_k(
-        scores, k, epsilon, rng, draws=draws, gamma=gamma, sampler=sampler, margin=False
-    )
-
-
-def margin_lipschitz(
-    scores: Scores,
-    k: int,
-    epsilon: float,
-    rng: Randomness,
-    *,
-    draws: int = 1,
-    gamma: float = 0.5,
-    sampler: Sampler = Sampler.LAZY,
-) -> IntArray:
-    """Select k features `draws` times: an array of `draws` rows of k ascending indices.
-
-    Privacy:
-        Domain: finite scores, at least k of them.
-        Neighbors: whatever the sensitivity of `scores` was stated for.
-        Sensitivity: L-infinity, at most `scores.sensitivity` (promised by the caller).
-        Guarantee: epsilon-DP for the set of indices, for each draw; n draws cost n epsilon.
-        Assumes: an rng the adversary cannot predict. Rounding is paid for: see `float_slack`.
-        Tested by: tests/privacy/test_margin_lipschitz.py
-
-    The arguments are those of `canonical_lipschitz`.
-    """
-    return lipschitz_top_k(
-        scores, k, epsilon, rng, draws=draws, gamma=gamma, sampler=sampler, margin=True
-    )
