@@ -1,6 +1,6 @@
 """Tasks on real workers: their results, and every way in which a cluster can fail."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -127,24 +127,22 @@ def test_a_killed_scheduler_is_noticed_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_scheduler_that_hangs_is_given_up_in_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("harm", "complaint"),
+    [
+        (lambda own: send(own.scheduler, "SIGSTOP"), "the connection to the scheduler was lost"),
+        (lambda own: own.workers[0].kill(), "the cluster has no workers left"),
+    ],
+)
+def test_a_cluster_that_is_of_no_use_is_given_up_in_time(
+    harm: Callable[[Processes], None], complaint: str, tmp_path: Path
+) -> None:
     tasks = {str(number): number for number in range(100)}
     with started(tmp_path) as own, cluster_at(own.address, **SHORT) as cluster:
         results = cluster.run(work.slowly, str(tmp_path), tasks)
         next(results)
-        send(own.scheduler, "SIGSTOP")
-        with pytest.raises(ClusterError, match="the connection to the scheduler was lost"):
-            list(results)
-
-
-@pytest.mark.long
-def test_a_cluster_without_workers_is_given_up_in_time(tmp_path: Path) -> None:
-    tasks = {str(number): number for number in range(100)}
-    with started(tmp_path) as own, cluster_at(own.address, **SHORT) as cluster:
-        results = cluster.run(work.slowly, str(tmp_path), tasks)
-        next(results)
-        own.workers[0].kill()
-        with pytest.raises(ClusterError, match="the cluster has no workers left"):
+        harm(own)
+        with pytest.raises(ClusterError, match=complaint):
             list(results)
 
 

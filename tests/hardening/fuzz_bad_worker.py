@@ -5,13 +5,14 @@ import signal
 import time
 
 from tests.hardening import fuzz_worker
-from tests.hardening.fuzz_cases import Case, case
+from tests.hardening.fuzz_cases import case
 from tests.hardening.fuzz_worker import Ended
+from tests.hardening.originals import Original
 
 _KEPT: list[bytes] = []
 
 
-def run_case(this: Case) -> Ended:
+def run_case(this: Original) -> Ended:
     """Behave badly in some cases."""
     if this == case(2):
         time.sleep(60)

@@ -1,10 +1,9 @@
 """Cases for the readers, each from its number alone: a sound file, damaged."""
 
 import gzip
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 from random import Random
-from typing import Any
 
 from tests.hardening import damage
 from tests.hardening.originals import Original, all_originals
@@ -13,35 +12,22 @@ from tests.hardening.originals import Original, all_originals
 BY_DEFAULT = 2_000_000
 
 
-@dataclass(frozen=True)
-class Case:
-    """What to run, with which files and settings."""
-
-    kind: str
-    files: dict[str, bytes]
-    damaged: str
-    arguments: tuple[str, ...]
-    settings: dict[str, Any]
-
-
 @cache
 def originals() -> list[Original]:
     """Return all sound files; made once."""
     return all_originals()
 
 
-def case(number: int) -> Case:
-    """Return a case by its number."""
+def case(number: int) -> Original:
+    """Return a case by its number: what to run, with which files and settings."""
     kinds = originals()
     original = kinds[number % len(kinds)]
     rng = Random(number)
     content = _damaged(rng, original.damaged, original.files[original.damaged])
-    return Case(
-        original.kind,
-        {**original.files, original.damaged: content},
-        original.damaged,
-        original.by_default if number >= BY_DEFAULT else original.arguments,
-        original.settings,
+    return replace(
+        original,
+        files={**original.files, original.damaged: content},
+        arguments=original.by_default if number >= BY_DEFAULT else original.arguments,
     )
 
 

@@ -27,7 +27,8 @@ import jsonschema
 
 import dpsel.cli.app as command_line
 from tests.hardening.canaries import leaks
-from tests.hardening.fuzz_cases import Case, case
+from tests.hardening.fuzz_cases import case
+from tests.hardening.originals import Original
 
 SECONDS_A_CASE = 20
 MEMORY_KB = 1_500_000
@@ -81,7 +82,7 @@ class Ended:
     users of the Python interface."""
 
 
-def run_case(this: Case) -> Ended:
+def run_case(this: Original) -> Ended:
     """Run the command as its own process would: see `mute_libraries`."""
     for name, content in this.files.items():
         Path(name).write_bytes(content)
@@ -92,7 +93,7 @@ def run_case(this: Case) -> Ended:
     return Ended(code, *(content.decode("utf-8", "replace") for content in captured))
 
 
-def complaint(this: Case, ended: Ended) -> str | None:
+def complaint(this: Original, ended: Ended) -> str | None:
     """Return what is wrong with how a case ended, None if nothing is."""
     code, out, err = ended.code, ended.out, ended.err
     if leaks(out + err + ended.by_libraries) and not _names_are_cells(this):
@@ -121,7 +122,7 @@ _BEFORE_A_ROW = re.compile(
 _TOLD = ("features: ", "method: ", "medians: ", "labels: ", "missing cells: ", "clipped cells: ")
 
 
-def _record_complaint(this: Case, out: str) -> str | None:
+def _record_complaint(this: Original, out: str) -> str | None:
     """Return what is wrong with what was written to stdout."""
     if "o.parquet" in this.arguments:
         return f"odd output: {out}" if out else None
@@ -135,7 +136,7 @@ def _record_complaint(this: Case, out: str) -> str | None:
     return None if found is None else f"no valid record: {found.message}"
 
 
-def _names_are_cells(this: Case) -> bool:
+def _names_are_cells(this: Original) -> bool:
     """Return whether the damage made names, which are public, out of cells."""
     # Blank lines above the names are skipped by the readers.
     first = this.files[this.damaged].lstrip(b"\r\n").split(b"\n")[0]

@@ -319,15 +319,17 @@ def test_a_cell_of_any_length_stops_nothing(kind: str, millions: int) -> None:
         assert (found.code, found.out, found.err) == (0, b"x\n", b"")
 
 
+def compressed(text: bytes, ending: str) -> bytes:
+    return gzip.compress(text, 1) if ending == "gz" else pa.compress(text, "zstd").to_pybytes()
+
+
 @pytest.mark.parametrize("ending", ["gz", pytest.param("zst", marks=pytest.mark.long)])
 def test_a_compressed_row_without_an_end_is_one_of_missing_values(
     ending: str, tmp_path: Path
 ) -> None:
     path = tmp_path / f"t.csv.{ending}"
     text = b"x,y\n" + b"1" * (300 * MILLION)
-    path.write_bytes(
-        gzip.compress(text, 1) if ending == "gz" else pa.compress(text, "zstd").to_pybytes()
-    )
+    path.write_bytes(compressed(text, ending))
     assert path.stat().st_size < 2 * MILLION
     assert select(path).code == 0
 
@@ -337,9 +339,7 @@ def test_a_compressed_row_without_an_end_is_one_of_missing_values(
 def test_a_small_file_may_hold_a_large_table(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"t.csv.{ending}"
     text = b"x,y\n" + b"0.5,0.5\n" * (60 * MILLION)
-    path.write_bytes(
-        gzip.compress(text, 1) if ending == "gz" else pa.compress(text, "zstd").to_pybytes()
-    )
+    path.write_bytes(compressed(text, ending))
     assert path.stat().st_size < 5 * MILLION
     assert select(path).code == 0
 

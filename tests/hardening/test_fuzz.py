@@ -6,14 +6,16 @@ DPSEL_FUZZ_FIRST=N begins with case N; `pytest -m long` runs 400,000 others.
 """
 
 import os
+from dataclasses import replace
 
 import pytest
 
 from dpsel.errors import InputError
 from tests.hardening.canaries import NUMBER, TEXT, leaks
-from tests.hardening.fuzz_cases import BY_DEFAULT, Case, case, originals
+from tests.hardening.fuzz_cases import BY_DEFAULT, case, originals
 from tests.hardening.fuzz_run import Findings, Wrong, run_cases
 from tests.hardening.fuzz_worker import Ended, complaint, run_case
+from tests.hardening.originals import Original
 
 CASES = int(os.environ.get("DPSEL_FUZZ_CASES", "10000"))
 FIRST = int(os.environ.get("DPSEL_FUZZ_FIRST", "0"))
@@ -69,10 +71,9 @@ def folder(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(str(tmp_path))
 
 
-def without_damage(place: int, *, by_default: bool = False) -> Case:
+def without_damage(place: int, *, by_default: bool = False) -> Original:
     sound = originals()[place]
-    arguments = sound.by_default if by_default else sound.arguments
-    return Case(sound.kind, sound.files, sound.damaged, arguments, sound.settings)
+    return replace(sound, arguments=sound.by_default) if by_default else sound
 
 
 @pytest.mark.usefixtures("folder")

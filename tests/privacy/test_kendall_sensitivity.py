@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from dpsel.audit.laws import permute_and_flip_law
 from dpsel.audit.loss import loss
 from dpsel.core.arrays import FloatArray, IntArray
-from dpsel.core.batch import Batch
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.mechanisms.registry import MECHANISMS
@@ -22,14 +21,7 @@ from dpsel.core.release import Selection, release
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.kendall import UNIT, KendallScore
 from dpsel.selection.api import select
-
-WIDTH = 3
-CELL = st.one_of(
-    st.floats(allow_nan=True, allow_infinity=True, allow_subnormal=True),
-    st.sampled_from([np.nan, np.inf, -np.inf, 5e-324, 1e-323, -0.0, 0.0, 1.0, 1e308]),
-)
-ROW = st.lists(CELL, min_size=WIDTH + 1, max_size=WIDTH + 1)
-TABLE = st.lists(ROW, max_size=8)
+from tests.privacy.neighboring import ROW, TABLE, moved, scores_of
 
 
 def scored(
@@ -39,25 +31,7 @@ def scored(
     bounds = Bounds.of([UNIT_INTERVAL] * (cells.shape[1] - 1), UNIT_INTERVAL)
     bounds = replace(bounds, two_classes=two_classes)
     score = KendallScore(bounds, neighbors, Unit("person" if rows > 1 else "row", rows))
-    score.add(score.part(Batch(0, cells[:, :-1], cells[:, -1])))
-    return score.scores()
-
-
-def listed(table: list[list[float]], neighbors: Neighbors, rows: int = 1) -> Scores:
-    return scored(np.array(table, dtype=np.float64).reshape(len(table), WIDTH + 1), neighbors, rows)
-
-
-def moved(a: Scores, b: Scores) -> int:
-    assert a.sensitivity == b.sensitivity
-    return int(np.abs(a.values - b.values).max())
-
-
-@given(TABLE, ROW)
-def test_adding_a_row_moves_scores_by_at_most_the_sensitivity(
-    table: list[list[float]], row: list[float]
-) -> None:
-    before, after = (listed(rows, Neighbors.ADD_REMOVE) for rows in (table, [*table, row]))
-    assert moved(before, after) <= before.sensitivity == 1.25 * UNIT
+    return scores_of(score, cells)
 
 
 @given(TABLE, ROW)
@@ -69,23 +43,6 @@ def test_adding_a_row_of_two_classes_moves_scores_by_at_most_1(
         scored(rows, Neighbors.ADD_REMOVE, two_classes=True) for rows in (cells[:-1], cells)
     )
     assert moved(before, after) <= before.sensitivity == UNIT
-
-
-@given(TABLE, ROW, ROW)
-def test_replacing_a_row_moves_scores_by_at_most_the_sensitivity(
-    table: list[list[float]], old: list[float], new: list[float]
-) -> None:
-    before, after = (listed([*table, row], Neighbors.REPLACE_ONE) for row in (old, new))
-    assert moved(before, after) <= before.sensitivity == 2 * UNIT
-
-
-@given(TABLE, st.lists(ROW, max_size=3), st.lists(ROW, max_size=3))
-def test_a_person_s_rows_move_scores_by_at_most_the_sensitivity(
-    table: list[list[float]], old: list[list[float]], new: list[list[float]]
-) -> None:
-    for neighbors, changed in ((Neighbors.ADD_REMOVE, []), (Neighbors.REPLACE_ONE, new)):
-        before, after = (listed([*table, *rows], neighbors, 3) for rows in (old, changed))
-        assert moved(before, after) <= before.sensitivity
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 60), st.sampled_from([0.0, 0.3, 1.0]))

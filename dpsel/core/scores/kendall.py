@@ -76,7 +76,8 @@ class KendallScore:
         Sensitivity: 5/4 a row under add-remove, 1 if the target is known to have two classes; 2
             under replace-one.
         Guarantee: none; the result is private input for a mechanism.
-        Tested by: tests/privacy/test_kendall_sensitivity.py, tests/core/test_kendall.py
+        Tested by: tests/privacy/test_row_sensitivity.py,
+            tests/privacy/test_kendall_sensitivity.py, tests/core/test_kendall.py
     """
 
     needs_bounds = False

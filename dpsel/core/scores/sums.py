@@ -152,7 +152,8 @@ class CovarianceScore:
         Neighbors: one row, or all kept rows of one person, at most `unit.rows` of them.
         Sensitivity: 4 a row under add-remove and under replace-one.
         Guarantee: none; the result is private input for a mechanism.
-        Tested by: tests/privacy/test_covariance_sensitivity.py
+        Tested by: tests/privacy/test_row_sensitivity.py,
+            tests/privacy/test_covariance_sensitivity.py
     """
 
     needs_bounds = True
@@ -219,7 +220,7 @@ class DotScore:
         Neighbors: one row, or all kept rows of one person, at most `unit.rows` of them.
         Sensitivity: 1 a row under add-remove, 2 under replace-one, exactly.
         Guarantee: none; the result is private input for a mechanism.
-        Tested by: tests/privacy/test_dot_sensitivity.py
+        Tested by: tests/privacy/test_row_sensitivity.py, tests/privacy/test_dot_sensitivity.py
     """
 
     def __init__(self, bounds: Bounds, neighbors: Neighbors, unit: Unit) -> None:
