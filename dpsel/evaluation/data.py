@@ -21,7 +21,7 @@ from dpsel.reporter import Reporter
 from dpsel.selection.lasso import PENALTY, lasso_coefficients
 from dpsel.tables.bounds_file import PublicBounds
 from dpsel.tables.cell_counts import cell_notes
-from dpsel.tables.columns import Wanted, choose_columns, visible_columns
+from dpsel.tables.columns import Wanted, choose_columns, nameless_notes, visible_columns
 from dpsel.tables.formats import FileFormat, Orientation
 from dpsel.tables.labels import TargetCoding, label_interval
 from dpsel.tables.opening import unchanged_table
@@ -213,6 +213,8 @@ def load_table(place: str, name: str, request: TableRequest, reporter: Reporter)
     with unchanged_table(open_again()) as table:
         layout = choose_columns(table.columns, wanted, table.label)
         columns = [column.name for column in visible_columns(table.columns)]
+        for note in nameless_notes(table.columns, table.label):
+            reporter.note(note)
     classes = labels_of(open_again, layout) if request.encode else None
     coding = TargetCoding(request.positive, classes)
     bounds = request.bounds.resolve(layout.names, wanted.target, columns, coded=coding.of_text)

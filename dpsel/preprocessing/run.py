@@ -24,7 +24,7 @@ from dpsel.preprocessing.statistics import (
 from dpsel.preprocessing.writers import Outputs, TableWriter, open_writer
 from dpsel.reporter import Reporter
 from dpsel.system.text import json_text
-from dpsel.tables.columns import Kind, Layout, choose_columns, visible_columns
+from dpsel.tables.columns import Kind, Layout, choose_columns, nameless_notes, visible_columns
 from dpsel.tables.delimited import DelimitedTable
 from dpsel.tables.distinct import PersonColumn, person_type
 from dpsel.tables.formats import Reading
@@ -177,6 +177,8 @@ def prepare(open_again: Opener, request: PreprocessRequest, reporter: Reporter) 
         kind = None if chosen.person is None else table.columns[chosen.person].kind
         layout = replace(chosen, whole_rows=True, person=None)
         names = [column.name for column in visible_columns(table.columns)]
+        for note in nameless_notes(table.columns, table.label):
+            reporter.note(note)
         before = provenance_of_all(table)
     classes = request.classes
     if request.encode and classes is None:

@@ -187,7 +187,7 @@ class BaselineJob:
     @contextmanager
     def checked(self, table: Table, account: NoAccount) -> Iterator[None]:
         """Check columns, bounds and k."""
-        self._layout = layout_of(table, self._common)
+        self._layout = layout_of(table, self._common, self._reporter)
         refuse_unbounded(table, self._common)
         self._bounds = bounds_of(table, self._layout, self._common)
         refuse_partial_scope(table, self._common, account)

@@ -19,7 +19,7 @@ from dpsel.selection.record import selection_text
 from dpsel.selection.request import Request
 from dpsel.system.workers import Threads, one_blas_thread
 from dpsel.tables.cell_counts import CellCounts, cell_notes
-from dpsel.tables.columns import Layout, choose_columns, visible_columns
+from dpsel.tables.columns import Layout, choose_columns, nameless_notes, visible_columns
 from dpsel.tables.opening import file_bytes, has_record, open_table, provenance_of_all, unchanged
 from dpsel.tables.provenance import Provenance
 from dpsel.tables.spill import Spill, memory_for_tables
@@ -112,7 +112,7 @@ class TableJob:
     @contextmanager
     def checked(self, table: Table, account: NoAccount) -> Iterator[None]:
         """Check columns, bounds and k."""
-        self._layout = layout_of(table, self._request)
+        self._layout = layout_of(table, self._request, self._reporter)
         refuse_unbounded(table, self._request)
         refuse_partial_scope(table, self._request, account)
         self._bounds = bounds_of(table, self._layout, self._request)
@@ -206,10 +206,12 @@ class Found:
     cells: CellCounts
 
 
-def layout_of(table: Table, request: Request) -> Layout:
+def layout_of(table: Table, request: Request, reporter: Reporter) -> Layout:
     """Return which columns play which part; refuse a k that does not fit them."""
     layout = choose_columns(table.columns, request.wanted, table.label)
     check_k(request.k, len(layout.names))
+    for note in nameless_notes(table.columns, table.label):
+        reporter.note(note)
     return layout
 
 

@@ -50,12 +50,22 @@ class Column(NamedTuple):
     use: Use = Use.ANY
 
     @property
-    def hidden(self) -> bool:
-        """Return whether it is an index without a name, which nobody can ask for.
+    def nameless(self) -> bool:
+        """Return whether it has no name: so pandas and R write the numbers of rows into a CSV."""
+        return not self.name.strip(" ")
+
+    @property
+    def unnamed_index(self) -> bool:
+        """Return whether it is an index of pandas without a name of its own.
 
         Whether a table has one depends on its rows: pandas leaves it out while it counts them.
         """
         return _UNNAMED_INDEX.fullmatch(self.name) is not None
+
+    @property
+    def hidden(self) -> bool:
+        """Return whether nobody can ask for it, and so nobody means it to be a feature."""
+        return self.nameless or self.unnamed_index
 
 
 @dataclass(frozen=True)
@@ -133,6 +143,8 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
     """
     visible = visible_columns(columns)
     if len(visible) < len(columns):
+        seen = [None if column.hidden else column.name for column in columns]
+        refuse_repeated(seen, "column", label)
         return choose_columns(visible, wanted, label).moved(visible, columns)
     names = [column.name for column in columns]
     refuse_repeated(names, "column", label)
@@ -173,9 +185,18 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
 def visible_columns(columns: Sequence[Column]) -> Sequence[Column]:
     """Return the columns that a user can ask for: all but the hidden ones."""
     # Names that begin otherwise are passed over fast: there may be a million.
-    if not any(column.name.startswith("__") for column in columns):
+    if not any(column.name.startswith("__") or column.nameless for column in columns):
         return columns
     return [column for column in columns if not column.hidden]
+
+
+def nameless_notes(columns: Sequence[Column], label: str) -> list[str]:
+    """Return what the holder should know about columns that are left out for want of a name."""
+    places = [place for place, column in enumerate(columns, start=1) if column.nameless]
+    if not places:
+        return []
+    others = "" if len(places) == 1 else f" (and {len(places) - 1} more)"
+    return [f"{label}: column {places[0]}{others} has no name, so it is left out"]
 
 
 def pandas_index(metadata: Mapping[bytes, bytes] | None) -> frozenset[str]:
@@ -271,8 +292,8 @@ def refuse_text(names: Sequence[str], label: str, kind: Kind = Kind.TEXT) -> Non
     )
 
 
-def refuse_repeated(names: Sequence[str], what: str, label: str) -> None:
-    """Refuse names of which two are the same.
+def refuse_repeated(names: Sequence[str | None], what: str, label: str) -> None:
+    """Refuse names of which two are the same; None is no name, and only counted.
 
     They are told by their places: without a header, or in a damaged file, a name may be a cell.
     """
@@ -280,7 +301,7 @@ def refuse_repeated(names: Sequence[str], what: str, label: str) -> None:
         return
     seen: dict[str, int] = {}
     for place, name in enumerate(names, start=1):
-        first = seen.setdefault(name, place)
+        first = place if name is None else seen.setdefault(name, place)
         if first != place:
             raise InputError(f"{label}: {what}s {first} and {place} have the same name; rename one")
 

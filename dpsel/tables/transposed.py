@@ -240,7 +240,7 @@ def _typed_rows(table: Any, target: str) -> FeatureRows:
 
 def _is_index(column: Column) -> bool:
     """Return whether a column is an index of pandas."""
-    return column.hidden or column.use is Use.NAMED
+    return column.unnamed_index or column.use is Use.NAMED
 
 
 def _names_in(column: Any, table: Any) -> list[str | None]:

@@ -99,7 +99,7 @@ def complaint(this: Original, ended: Ended) -> str | None:
     if leaks(out + err + ended.by_libraries) and not _names_are_cells(this):
         return f"leaks: {err or out}{ended.by_libraries}"
     lines = err.splitlines()
-    if lines and _BEFORE_A_ROW.fullmatch(lines[0]):
+    while lines and _BEFORE_A_ROW.fullmatch(lines[0]):
         del lines[0]
     if code in (2, 3, 5):
         plain = (
@@ -115,9 +115,10 @@ def complaint(this: Original, ended: Ended) -> str | None:
     return _record_complaint(this, out)
 
 
-# What stump tells from public numbers before it reads a row.
+# What is told from public names and numbers before a row is read.
 _BEFORE_A_ROW = re.compile(
     r"note: to select 2 of \d+ features at epsilon 1 better than by chance takes about \d+ rows"
+    r"|note: .*: column \d+( \(and \d+ more\))? has no name, so it is left out"
 )
 _TOLD = ("features: ", "method: ", "medians: ", "labels: ", "missing cells: ", "clipped cells: ")
 

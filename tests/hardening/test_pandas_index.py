@@ -4,6 +4,7 @@ A frame counts its rows, and says so in its metadata, until a row is taken out o
 then on the numbers of the rows that are left are a column.
 """
 
+import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -230,3 +231,47 @@ def test_objects_of_several_types_are_read_cell_by_cell() -> None:
     persons = frame.rename(columns={"x": "who", "who": "x"})
     persons["who"] = pandas.Series([7, "7.0", "p"], dtype=object)
     assert scored(persons, person="who", lower=0, upper=1, features="x").values.tolist() == [2**33]
+
+
+def by_pandas(frame: Any, path: Path) -> None:
+    frame.to_csv(path)
+
+
+def by_r(frame: Any, path: Path) -> None:
+    """As R's write.csv does: names in quotes, and rows are counted from 1, or have names."""
+    frame.index += 1
+    frame.to_csv(path, index_label="", quoting=csv.QUOTE_NONNUMERIC)
+
+
+def by_polars_in_parquet(frame: Any, path: Path) -> None:
+    """As a user would bring the same file into another format."""
+    frame.to_csv(path)
+    pl.read_csv(path).write_parquet(path)
+
+
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [(by_pandas, "t.csv"), (by_r, "t.csv"), (by_polars_in_parquet, "t.parquet")],
+    ids=["pandas", "R", "polars"],
+)
+@pytest.mark.parametrize("method", ["stump", "kendall", "dp-sis"])
+def test_row_numbers_without_a_name_are_no_feature(
+    write: Callable[[Any, Path], None], name: str, method: str, tmp_path: Path, dpsel: Dpsel
+) -> None:
+    frame = pytest.importorskip("pandas").DataFrame(COLUMNS)
+    frame.to_csv(tmp_path / "plain.csv", index=False)
+    write(frame, tmp_path / name)
+    bounds = ("--lower", "-1", "--upper", "1") if method == "dp-sis" else ()
+    ask = ("--target", "y", "--k", "1", "--epsilon", "1", "--seed", "5", "--method", method)
+    plain = dpsel("select", tmp_path / "plain.csv", *ask, *bounds)
+    found = dpsel("select", tmp_path / name, *ask, *bounds)
+    assert (found.code, found.out) == (0, plain.out)
+    note = f"note: {name}: column 1 has no name, so it is left out\n"
+    assert note in found.err
+    assert note not in plain.err
+    made = [tmp_path / f"{file}.out.csv" for file in ("plain", "other")]
+    assert dpsel("preprocess", tmp_path / "plain.csv", made[0], "--target", "y").code == 0
+    told = dpsel("preprocess", tmp_path / name, made[1], "--target", "y")
+    assert told.code == 0
+    assert note in told.err
+    assert made[0].read_bytes() == made[1].read_bytes()

@@ -4,7 +4,7 @@ import pytest
 
 from dpsel.errors import InputError, UsageError
 from dpsel.system.text import nearest
-from dpsel.tables.columns import Column, Kind, Wanted, choose_columns
+from dpsel.tables.columns import Column, Kind, Wanted, choose_columns, nameless_notes
 
 COLUMNS = [
     Column("gene_1", Kind.NUMBER),
@@ -25,6 +25,34 @@ def test_features_are_all_columns_but_the_target() -> None:
     assert names() == ("gene_1", "gene_2", "age", "a,b", "x[1]")
     assert names(target="age") == ("gene_1", "gene_2", "a,b", "x[1]", "y")
     assert names(person="gene_1") == ("gene_2", "age", "a,b", "x[1]")
+
+
+NAMELESS = [Column("", Kind.UNKNOWN), *COLUMNS, Column(" ", Kind.NUMBER), Column("", Kind.TEXT)]
+
+
+def test_a_column_without_a_name_is_no_feature_and_moves_no_other() -> None:
+    layout = choose_columns(NAMELESS, Wanted("y", person="age"), "t")
+    assert layout.names == ("gene_1", "gene_2", "a,b", "x[1]")
+    assert (layout.features, layout.target, layout.person) == ((1, 2, 4, 5), 6, 3)
+    assert names(NAMELESS, features=("*",)) == names()
+    for asked in ({"target": ""}, {"person": " "}, {"features": ("",)}, {"exclude": ("",)}):
+        with pytest.raises(UsageError, match=r"t has no column ' ?'"):
+            names(NAMELESS, **asked)
+
+
+def test_columns_without_a_name_are_told_by_their_place() -> None:
+    assert nameless_notes(COLUMNS, "t.csv") == []
+    assert nameless_notes(NAMELESS[:3], "t.csv") == [
+        "t.csv: column 1 has no name, so it is left out"
+    ]
+    assert nameless_notes(NAMELESS, "t.csv") == [
+        "t.csv: column 1 (and 2 more) has no name, so it is left out"
+    ]
+
+
+def test_columns_are_counted_with_those_that_have_no_name() -> None:
+    with pytest.raises(InputError, match="t: columns 2 and 8 have the same name; rename one"):
+        names([*NAMELESS[:-2], Column("gene_1", Kind.TEXT)])
 
 
 @pytest.mark.parametrize(
