@@ -40,7 +40,7 @@ def scores_of(
     target = METHODS["max-abs"] if labels else method
     whole_X = np.rint(scaled(X, *method) * ONE)
     whole_y = np.rint(scaled(y[:, None], *target)[:, 0] * ONE)
-    return np.abs(whole_y @ whole_X)
+    return np.asarray(np.abs(whole_y @ whole_X))
 
 
 def quality(scores: FloatArray, worth: FloatArray, epsilon: float, seed: int) -> float:

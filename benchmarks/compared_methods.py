@@ -21,8 +21,8 @@ from dpsel.core.mechanisms.permute_and_flip import permute_and_flip
 from dpsel.core.randomness import SeededRandomness as _rng
 from dpsel.core.release import DrawnBy, StumpRequest, release_stump
 from dpsel.core.scores.base import Scores
-from dpsel.core.scores.stump import Cells, stump_scores
-from dpsel.core.target import Target, WeightRule
+from dpsel.core.scores.stump import Cells, WeightRule, stump_scores
+from dpsel.core.target import Target
 from dpsel.core.votes import Voting, two_stage_scores
 from dpsel.evaluation.data import DataSet, EvaluationData
 from dpsel.evaluation.methods import RoundDraws, table_scores
@@ -139,7 +139,7 @@ class _TwoStage:
                     rows.X, rows.y, self.table.k, voting, neighbors=relation, unit=_ROW, rng=rng
                 )
             self.votes.append(votes)
-        return canonical_lipschitz(self.votes[0], self.table.k, epsilon, rng)[0]
+        return np.asarray(canonical_lipschitz(self.votes[0], self.table.k, epsilon, rng)[0])
 
 
 def two_stage(table: RealTable) -> Draw:

@@ -11,6 +11,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +54,11 @@ def selecting(folder: Path, score: str, sizes: list[tuple[int, int]], runs: int)
             write_parquet(path, rows, columns + 1, 1_000_000)
 
         def work(path: Path = path) -> Any:
-            bounds = {} if score == "kendall" else {"lower": -1.0, "upper": 1.0}
-            return select(path, target="y", k=5, epsilon=EPSILON, score=score, **bounds)
+            bound = None if score in ("kendall", "stump") else 1.0
+            lower = None if bound is None else -bound
+            return select(
+                path, target="y", k=5, epsilon=EPSILON, score=score, lower=lower, upper=bound
+            )
 
         found.append(least_seconds(work, runs))
     return found
@@ -69,6 +73,7 @@ def two_stage(folder: Path, sizes: list[tuple[int, int]], runs: int) -> list[flo
             write_parquet(path, rows, columns + 1, 1_000_000)
         words = ["baseline", str(path), "--target", "y", "--k", "5", "--method", "two-stage"]
         words += ["--epsilon", "1", "--neighbors", "replace-one", "--quiet", "--force"]
+        words += ["--lower", "-1", "--upper", "1"]
         words += ["--output", str(folder / "out.json")]
 
         def work(words: list[str] = words) -> None:
@@ -82,7 +87,7 @@ def drawing(mechanism: str, ks: list[int], runs: int) -> list[float]:
     """Return the times of one draw from 10^6 scores, sorting included."""
     scores = np.random.default_rng(0).standard_normal(1_000_000)
     return [
-        least_seconds(lambda k=k: top_k(scores, k, EPSILON, mechanism=mechanism), runs) for k in ks
+        least_seconds(partial(top_k, scores, k, EPSILON, mechanism=mechanism), runs) for k in ks
     ]
 
 
@@ -102,12 +107,12 @@ def measured(folder: Path, runs: int) -> dict[str, dict[str, Times]]:
         power = exponent(found[group][name])
         print(f"{group}, {name}: {listed} s; exponent {power:.2f}", flush=True)
 
-    for score in ("dot", "covariance"):
+    for score in ("stump", "dot", "covariance"):
         note("rows N", score, rows, selecting(folder, score, [(n, 50) for n in rows], runs))
     sizes = [(n, 10) for n in some_rows]
     note("rows N", "kendall", some_rows, selecting(folder, "kendall", sizes, runs))
     note("rows N", "two-stage", few_rows, two_stage(folder, [(n, 500) for n in few_rows], runs))
-    for score in ("dot", "covariance", "kendall"):
+    for score in ("stump", "dot", "covariance", "kendall"):
         sizes = [(1_000, d) for d in columns]
         note("features d", score, columns, selecting(folder, score, sizes, runs))
     sizes = [(1_000, d) for d in few_columns]
@@ -133,7 +138,7 @@ def draw(found: dict[str, dict[str, Times]], path: str) -> None:
     }
     figure, axes = pyplot.subplots(1, 3, figsize=(10.5, 4.4), layout="constrained")
     for panel, (group, methods) in zip(axes, found.items(), strict=True):
-        for (name, times), sign in zip(methods.items(), "os^Dvx", strict=False):
+        for (name, times), sign in zip(methods.items(), "os^Dvx+", strict=False):
             label = f"{name}: {exponent(times):.2f}"
             panel.loglog(list(times), list(times.values()), marker=sign, ms=4, lw=1.2, label=label)
         panel.set_xlabel(titles[group])

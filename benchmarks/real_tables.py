@@ -21,7 +21,7 @@ NEW = "bundled tables that were not looked at before"
 SMALL = "the same, with fewer than 50 rows"
 
 # Name and target; all other columns that are numbers are features, but for those left out.
-_STATSMODELS = {
+_STATSMODELS: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {
     KNOWN: [("anes96", "PID", ()), ("fair", "affairs", ()), ("randhie", "mdvis", ())],
     NEW: [
         ("star98", "ABOVE", ("NABOVE", "NBELOW")),
@@ -59,7 +59,7 @@ class RealTable:
     @property
     def k(self) -> int:
         """How many features to select."""
-        return min(5, self.X.shape[1] // 2)
+        return min(5, int(self.X.shape[1]) // 2)
 
     def described(self) -> str:
         """Return its name and size."""

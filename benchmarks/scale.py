@@ -78,8 +78,7 @@ def caller(features: int) -> dict[str, float]:
     """Return what the caller does with so many features, in seconds, and its memory."""
     from dpsel.core.bounds import UNIT_INTERVAL, Bounds
     from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit
-    from dpsel.core.randomness import make_randomness
-    from dpsel.core.release import release
+    from dpsel.core.release import DrawnBy, release
     from dpsel.core.scores.sums import DotScore
     from dpsel.tables.columns import Column, Kind, Wanted, choose_columns
 
@@ -100,13 +99,10 @@ def caller(features: int) -> dict[str, float]:
         lambda: release(
             scores,
             layout.names,
-            k=5,
-            guarantee=guarantee,
-            rng=make_randomness(None),
-            score="dot",
-            mechanism="canonical-lipschitz",
-            parameters={},
-            version="0",
+            5,
+            guarantee,
+            DrawnBy("dot", "canonical-lipschitz", {}),
+            None,
         )
     )
     found["resident GB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6

@@ -265,7 +265,7 @@ def report(title: str, tables: list[RealTable], measure: str, effort: Effort) ->
     print(f"\n({time.process_time() - start:.0f} s of processor time)", flush=True)
 
 
-MEASURES = {
+MEASURES: dict[str, Callable[[RealTable, Effort], dict[tuple[str, float], float]]] = {
     "accuracy on unseen rows": unseen_accuracy,
     "correlation of the picks": share_of_best,
     "correlation with coded labels": coded_share_of_best,

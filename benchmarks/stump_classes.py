@@ -12,6 +12,7 @@ last two columns are paired over tables, give or take one standard error: the ra
 import argparse
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from compared_methods import Stump, correlations
@@ -80,10 +81,7 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=60)
     count = parser.parse_args().tables
     kinds: dict[str, Callable[[float, int], RealTable]] = {
-        **{
-            f"planted, {n} rows": lambda s, seed, n=n: planted(n, s, seed)
-            for n in (500, 1000, 2000)
-        },
+        **{f"planted, {n} rows": partial(planted, n) for n in (500, 1000, 2000)},
         "breast_cancer": thinned,
     }
     print(f"epsilon {EPSILON:g}, {count} tables a line, {DRAWS} draws each\n")

@@ -10,16 +10,18 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
+from dpsel.core.arrays import FloatArray
 from dpsel.core.mechanisms.classes import LipschitzLosses, uniform_members
 from dpsel.core.mechanisms.ranking import Ranking
 from dpsel.core.mechanisms.samplers import lazy_classes
 from dpsel.core.randomness import make_randomness
 from dpsel.core.release import top_k
 
-PROFILES = {
+PROFILES: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
     "normal": lambda rng, d: np.abs(rng.standard_normal(d)) * 100,
     "uniform": lambda rng, d: rng.uniform(0, 1000, d),
     "20 signals": lambda rng, d: np.concatenate(
@@ -52,14 +54,14 @@ def main() -> None:
     for name, make in PROFILES.items():
         x = make(rng, d)
         for k in (10, 100, 1000):
-            found = ratio(lambda x=x, k=k: top_k(x, k, 1.0), lambda x=x: np.sort(x), 15)
+            found = ratio(partial(top_k, x, k, 1.0), partial(np.sort, x), 15)
             print(f"  {name:<11} k = {k:<5} {found:5.2f}")
 
     print(f"direct relative to lazy at d = {d}, epsilon = 1 (target: >= 50)")
     x = PROFILES["normal"](rng, d)
     for k in (100,) if quick else (100, 1000):
-        lazy = statistics.median(seconds(lambda k=k: top_k(x, k, 1.0)) for _ in range(9))
-        direct = seconds(lambda k=k: top_k(x, k, 1.0, sampler="direct"))
+        lazy = statistics.median(seconds(partial(top_k, x, k, 1.0)) for _ in range(9))
+        direct = seconds(partial(top_k, x, k, 1.0, sampler="direct"))
         print(f"  normal      k = {k:<5} {direct / lazy:8.0f}")
 
     print("one draw after the sort, in milliseconds (median of 50)")

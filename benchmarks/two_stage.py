@@ -13,6 +13,7 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,7 @@ def scaled(values: FloatArray) -> FloatArray:
     """Return the columns centred, then divided by their largest absolute value."""
     centred = values - values.mean(axis=0)
     largest = np.abs(centred).max(axis=0)
-    return centred / np.where(largest > 0, largest, 1.0)
+    return np.asarray(centred / np.where(largest > 0, largest, 1.0))
 
 
 def tables(folder: Path) -> Iterator[tuple[str, FloatArray, FloatArray]]:
@@ -82,18 +83,22 @@ def main() -> None:
         blocks = int(len(y) ** 0.5)
         cut = random_partition(len(y), blocks, make_randomness(0))
 
-        def ours(X=X, y=y, cut=cut, blocks=blocks) -> IntArray:
+        def ours(
+            X: FloatArray = X, y: FloatArray = y, cut: IntArray = cut, blocks: int = blocks
+        ) -> IntArray:
             with block_fit() as fit:
                 return block_votes(X, y, cut, K, Voting(blocks, fit, Threads(cores)))
 
-        def loop(X=X, y=y, cut=cut, blocks=blocks) -> IntArray:
+        def loop(
+            X: FloatArray = X, y: FloatArray = y, cut: IntArray = cut, blocks: int = blocks
+        ) -> IntArray:
             return plain_loop(X, y, cut, blocks)
 
         assert np.array_equal(ours(), loop()), name
         pairs = [(seconds(ours), seconds(loop)) for _ in range(arguments.repetitions)]
         votes, plain = (statistics.median(times) for times in zip(*pairs, strict=True))
         ratio = statistics.median(plain / votes for votes, plain in pairs)
-        whole = seconds(lambda X=X, y=y: lasso_coefficients(X, y))
+        whole = seconds(partial(lasso_coefficients, X, y))
         print(
             f"  {name:<12} {len(y):>6} {X.shape[1]:>8} {votes:>8.3f} {plain:>8.3f} {ratio:>6.2f}"
             f"  {whole:>9.3f}"
