@@ -82,6 +82,7 @@ class NoAccount:
     """The account of a run that no ledger pays for."""
 
     name: str | None = None
+    run_id: str | None = None
 
     def __init__(self, run: Run, demands: Demands) -> None:
         """Know what the run would cost, and what it must be."""
@@ -153,6 +154,7 @@ class Account(NoAccount):
         """Charge `name` for what is asked, and tell the reporter."""
         super().__init__(run, demands)
         self.name: str = name
+        self.run_id = asked.run_id
         self._ledgers = ledgers
         self._asked = asked
         self._reporter = reporter

@@ -3,7 +3,14 @@
 from dpsel.budget.options import Payment
 from dpsel.cli.forms import form
 from dpsel.cli.options import TableArgument, Terminal, Writing
-from dpsel.selection.options import BaselinePrivacy, Blocks, Bounding, Columns, VoteDrawing
+from dpsel.selection.options import (
+    BaselinePrivacy,
+    Blocks,
+    Bounding,
+    Columns,
+    Statement,
+    VoteDrawing,
+)
 from dpsel.tables.formats import Reading
 
 
@@ -18,6 +25,7 @@ def baseline(
     payment: Payment,
     reading: Reading,
     writing: Writing,
+    statement: Statement,
     terminal: Terminal,
 ) -> None:
     """Select features by the methods that `dpsel select` is compared with.
@@ -39,5 +47,6 @@ def baseline(
         payment,
         writing,
         terminal,
+        statement,
         lambda reporter: BaselineJob(table, request, reporter),
     )

@@ -8,7 +8,8 @@ from dpsel.budget.options import Payment
 from dpsel.cli.options import Terminal, Writing
 from dpsel.cli.terminal import TerminalReporter, say
 from dpsel.errors import InputError, OutputError
-from dpsel.selection.record import record_text
+from dpsel.selection.options import Statement
+from dpsel.selection.record import record_text, stated_date
 from dpsel.selection.run import Job, carry_out
 from dpsel.system.output import Output, print_text
 from dpsel.system.process import take_interrupts_back
@@ -22,10 +23,12 @@ def release_table(
     payment: Payment,
     writing: Writing,
     terminal: Terminal,
+    statement: Statement,
     job: Callable[[TerminalReporter], Job],
 ) -> None:
     """Charge, run, store and write, in this order; notes go to the holder before the record."""
     take_interrupts_back()
+    date = stated_date(statement.date)
     if payment.dry_run:
         _print_quote(run, payment, terminal)
         return
@@ -45,7 +48,7 @@ def release_table(
         writing.output, force=writing.force, inputs=inputs, owner_only=unprotected
     ) as place:
         with reporter:
-            released = carry_out(job(reporter), account)
+            released = carry_out(job(reporter), account, date)
         _write(place, record_text(released.record, writing.output_format), account)
 
 

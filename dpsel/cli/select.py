@@ -4,7 +4,15 @@ from dpsel.budget.options import Payment
 from dpsel.cli.forms import form
 from dpsel.cli.options import TableArgument, Terminal, Writing
 from dpsel.cluster.place import Place
-from dpsel.selection.options import Bounding, Columns, Drawing, Privacy, Scoring, TargetFacts
+from dpsel.selection.options import (
+    Bounding,
+    Columns,
+    Drawing,
+    Privacy,
+    Scoring,
+    Statement,
+    TargetFacts,
+)
 from dpsel.tables.formats import Reading
 
 
@@ -21,6 +29,7 @@ def select(
     reading: Reading,
     place: Place,
     writing: Writing,
+    statement: Statement,
     terminal: Terminal,
 ) -> None:
     """Select the K features that matter most for a target, with differential privacy.
@@ -45,5 +54,6 @@ def select(
         payment,
         writing,
         terminal,
+        statement,
         lambda reporter: select_job(table, request, reporter, scheduler),
     )

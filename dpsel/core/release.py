@@ -27,10 +27,51 @@ from dpsel.core.scores.stump import WeightRule, stump_sensitivity
 from dpsel.core.target import ROWS, SELECTION, BudgetParts, Part, Target
 from dpsel.errors import UsageError
 
-SCHEMA_ID = "dpsel.selection/1"
+SCHEMA_ID = "dpsel.selection/2"
 SEEDED = "drawn with a fixed seed, for tests only"
 ROWS_SHARE = Fraction(1, 20)
 """Of epsilon, what a noisy number of rows gets."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked, in public: for which target, among which columns, by which method."""
+
+    target: str
+    positive: str | None = None
+    classes: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    """Names or globs of the columns to choose from, as they were given; all if empty."""
+    exclude: tuple[str, ...] = ()
+    method: str | None = None
+    """A name for score and mechanism together; None if these two have none."""
+    run_id: str | None = None
+    date: str | None = None
+
+    def asked(self) -> dict[str, Any]:
+        """Return what was asked as plain values; of what may be left out, what was given."""
+        given = {
+            "positive": self.positive,
+            "classes": list(self.classes),
+            "features": list(self.features),
+            "exclude": list(self.exclude),
+        }
+        found = {name: value for name, value in given.items() if value not in (None, [])}
+        return {"target": self.target, **found, "method": self.method}
+
+    def occasion(self) -> dict[str, Any]:
+        """Return under which id and on which day it was asked, as far as that was said."""
+        given = {"run_id": self.run_id, "date": self.date}
+        return {name: value for name, value in given.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "Question | None":
+        """Return the question in a record; None if it is of a version that has none."""
+        if "target" not in fields:
+            return None
+        lists = {name: tuple(fields.get(name, ())) for name in ("classes", "features", "exclude")}
+        texts = {name: fields.get(name) for name in ("positive", "method", "run_id", "date")}
+        return cls(fields["target"], **lists, **texts)
 
 
 @dataclass(frozen=True)
@@ -52,20 +93,25 @@ class Selection:
     version: str
     budget: tuple[Part, ...] = ()
     """What each step took of epsilon, if there were several."""
+    question: Question | None = None
+    """What was asked; None in records of the first version."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, in the order they are printed."""
+        question = self.question
         return {
             "schema": SCHEMA_ID,
             "selected_indices": list(self.selected_indices),
             "selected_features": list(self.selected_features),
             "k": self.k,
             "n_features": self.n_features,
+            **({} if question is None else question.asked()),
             "score": self.score,
             "mechanism": {"name": self.mechanism, **self.parameters},
             "guarantee": None if self.guarantee is None else _guarantee_dict(self.guarantee),
             **_budget_dict(self.budget),
             "no_guarantee_because": self.no_guarantee_because,
+            **({} if question is None else question.occasion()),
             "version": self.version,
         }
 
@@ -86,6 +132,7 @@ class Selection:
             no_guarantee_because=fields["no_guarantee_because"],
             version=fields["version"],
             budget=tuple(Part(**part) for part in fields.get("budget", ())),
+            question=Question.from_dict(fields),
         )
 
 

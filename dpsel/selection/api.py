@@ -22,8 +22,10 @@ from dpsel.selection.options import (
     Method,
     Privacy,
     Scoring,
+    Statement,
     TargetFacts,
 )
+from dpsel.selection.record import stated_date
 from dpsel.selection.request import Request, make_request, select_run
 from dpsel.selection.run import Job, SelectJob, carry_out
 from dpsel.tables.formats import Reading
@@ -62,6 +64,7 @@ def select(
     ledger: str | None = None,
     ledger_file: str | Path | None = None,
     run_id: str | None = None,
+    date: str | None = None,
     require_ledger: bool = False,
     require_end_to_end: bool = False,
     cluster: str | None = None,
@@ -120,6 +123,7 @@ def select(
         ledger_file: The file of the ledgers, if it is not in its usual place.
         run_id: The name of this run: under it the ledger returns the same release ever after, and
             charges it once. The table is then not looked at.
+        date: A day that the record is to state, `YYYY-MM-DD` or `today`; none if not given.
         require_ledger: Refuse a run that no ledger is charged for; also if the environment's
             DPSEL_REQUIRE_LEDGER says so.
         require_end_to_end: Refuse a table or arguments whose guarantee would cover the selection
@@ -151,10 +155,10 @@ def select(
         filled(Drawing, given),
         filled(Reading, given),
     )
-    reporter = _Warner()
+    reporter, day = _Warner(), stated_date(filled(Statement, given).date)
     account = open_account(select_run(table, request), filled(Payment, given), reporter)
     scheduler = filled(Place, given).scheduler()
-    return carry_out(select_job(table, request, reporter, scheduler), account).selection
+    return carry_out(select_job(table, request, reporter, scheduler), account, day).selection
 
 
 def select_job(

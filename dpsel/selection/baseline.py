@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,14 @@ from dpsel.core.bounds import ONE, UNIT_INTERVAL, Bounds, bounded_integers
 from dpsel.core.guarantee import Guarantee, Neighbors
 from dpsel.core.matrix import Matrix, TiledMatrix, target_products
 from dpsel.core.randomness import Randomness
-from dpsel.core.release import DrawnBy, Selection, release_rounds, release_votes, without_privacy
+from dpsel.core.release import (
+    DrawnBy,
+    Question,
+    Selection,
+    release_rounds,
+    release_votes,
+    without_privacy,
+)
 from dpsel.core.rounds import MOST_ROUNDS, kendall_rounds
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.kendall import KendallScore
@@ -175,6 +182,10 @@ class BaselineJob:
         self._request = request
         self._common = request.common
         self._reporter = reporter
+
+    def question(self) -> Question:
+        """Return what is asked."""
+        return replace(self._common.question(), method=str(self._request.method))
 
     @contextmanager
     def opened(self) -> Iterator[Table]:

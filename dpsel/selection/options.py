@@ -262,6 +262,15 @@ class Blocks:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """What a record states only if it is asked to."""
+
+    date: str | None = option(
+        "--date DAY", "State a day in the record: YYYY-MM-DD, or today (UTC).", None, panel="Output"
+    )
+
+
 class OutputFormat(StrEnum):
     """How a selection is written."""
 

@@ -24,7 +24,7 @@ from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.lipschitz import check_gamma
 from dpsel.core.mechanisms.registry import find_mechanism
 from dpsel.core.persons import PersonLimit
-from dpsel.core.release import StumpRequest
+from dpsel.core.release import Question, StumpRequest
 from dpsel.core.scores.registry import STUMP, find_score
 from dpsel.core.target import Target, public_center
 from dpsel.errors import UsageError
@@ -88,6 +88,18 @@ class Request:
     def person_limit(self) -> PersonLimit | None:
         """Return what counts a person's rows, None where rows are protected."""
         return None if self.wanted.person is None else PersonLimit(self.guarantee.unit.rows)
+
+    def question(self) -> Question:
+        """Return what is asked, as a record states it."""
+        named = METHODS[self.method] == (self.score, self.mechanism)
+        return Question(
+            target=self.wanted.target,
+            positive=self.coding.positive,
+            classes=self.coding.classes or (),
+            features=self.wanted.features,
+            exclude=self.wanted.exclude,
+            method=str(self.method) if named else None,
+        )
 
 
 def make_request(

@@ -10,7 +10,7 @@ from dpsel.budget.account import NoAccount
 from dpsel.core.batch import Batch
 from dpsel.core.bounds import Bounds
 from dpsel.core.guarantee import Guarantee, check_k
-from dpsel.core.release import DrawnBy, Selection, release
+from dpsel.core.release import DrawnBy, Question, Selection, release
 from dpsel.core.scores.base import KeepsRows, Score, Scores, WorksAtTheEnd
 from dpsel.core.scores.registry import find_score
 from dpsel.errors import UsageError
@@ -40,6 +40,10 @@ class Release:
 class Job(Protocol):
     """What `select` and each baseline do in their own way, in the same order."""
 
+    def question(self) -> Question:
+        """Return what is asked: all of it is public."""
+        ...
+
     def opened(self) -> AbstractContextManager[Table]:
         """Open the table: its names and types are public."""
         ...
@@ -57,7 +61,7 @@ class Job(Protocol):
         ...
 
 
-def carry_out(job: Job, account: NoAccount) -> Release:
+def carry_out(job: Job, account: NoAccount, date: str | None = None) -> Release:
     """Charge first, then read, then draw, then store, then release.
 
     So a slip of the pen costs nothing, and whether a run is charged does not depend on any row;
@@ -76,7 +80,9 @@ def carry_out(job: Job, account: NoAccount) -> Release:
         if (done := account.charge()) is not None:  # on the disk before a row is read
             return _stored(done, account)
         private = job.read(table)  # --- private from here
-        selection = job.release(private)  # --- to here: one mechanism, once
+        drawn = job.release(private)  # --- to here: one mechanism, once
+        question = replace(job.question(), run_id=account.run_id, date=date)
+        selection = replace(drawn, question=question)
         record = selection_text(selection)
         kept = account.store(record, selection.guarantee)  # public: the same bytes for ever
         return Release(selection, record) if kept == record else _stored(kept, account)
@@ -101,6 +107,10 @@ class TableJob:
         self._place = table
         self._request = request
         self._reporter = reporter
+
+    def question(self) -> Question:
+        """Return what is asked."""
+        return self._request.question()
 
     @contextmanager
     def opened(self) -> Iterator[Table]:

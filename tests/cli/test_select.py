@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 
 import dpsel as library
+from dpsel.core.release import Selection
+from dpsel.errors import UsageError
 from tests.cli.conftest import ROOT, Dpsel
 
 BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
@@ -28,19 +30,24 @@ PUBLIC = {
     "selected_features",
     "k",
     "n_features",
+    "target",
+    "method",
     "score",
     "mechanism",
     "guarantee",
     "no_guarantee_because",
     "version",
 }
+ADDED = {"target", "method"}
+IF_GIVEN = {"positive", "classes", "features", "exclude", "run_id", "date"}
 
 
 def record_of(out: str) -> dict[str, Any]:
     """Return a record that the schema allows; `stump` says what each of its steps took."""
     record: dict[str, Any] = json.loads(out)
     jsonschema.validate(record, SCHEMA)
-    assert record.keys() == (PUBLIC | {"budget"} if record["score"] == "stump" else PUBLIC)
+    parts = {"budget"} if record["score"] == "stump" else set()
+    assert record.keys() - IF_GIVEN == PUBLIC | parts
     return record
 
 
@@ -48,7 +55,7 @@ def test_a_record_with_the_fields_of_a_later_version_is_one_too(dpsel: Dpsel) ->
     record = record_of(dpsel("select", BOUNDED, *ASK).out)
     later = {**record, "further": 1, "guarantee": {**record["guarantee"], "further": 1}}
     jsonschema.validate(later, SCHEMA)
-    assert SCHEMA["properties"].keys() == PUBLIC | {"budget"}
+    assert SCHEMA["properties"].keys() == PUBLIC | IF_GIVEN | {"budget"}
     assert record["guarantee"].keys() == SCHEMA["properties"]["guarantee"]["properties"].keys()
 
 
@@ -329,3 +336,56 @@ def test_a_delta_is_in_the_guarantee(dpsel: Dpsel) -> None:
     record = record_of(dpsel("select", BOUNDED, *ASK, *method).out)
     assert record["guarantee"]["delta"] == 1e-6
     assert record["mechanism"] == {"name": "peeling", "delta": 1e-6}
+
+
+def test_the_record_states_what_was_asked(dpsel: Dpsel, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("a,b,c,y\n1,2,3,yes\n4,5,6,no\n")
+    ask = ("select", table, "--target", "y", "--k", 1, "--epsilon", 1)
+    plain = record_of(dpsel(*ask, "--positive", "yes").out)
+    assert (plain["target"], plain["positive"], plain["method"]) == ("y", "yes", "stump")
+    assert not plain.keys() & {"classes", "features", "exclude", "run_id", "date"}
+    columns = ("--features", "a,b", "--features", "c*", "--exclude", "b", "--date", "2024-02-29")
+    asked = record_of(dpsel(*ask, "--classes", "yes,no,unknown", *columns).out)
+    assert asked["classes"] == ["yes", "no", "unknown"]
+    assert (asked["features"], asked["exclude"]) == (["a,b", "c*"], ["b"])
+    assert (asked["n_features"], asked["date"]) == (2, "2024-02-29")
+    other = record_of(dpsel(*ask, "--positive", "yes", "--mechanism", "peeling").out)
+    assert other["method"] is None
+
+
+def test_a_method_of_two_names_is_a_method_and_so_is_a_baseline(dpsel: Dpsel) -> None:
+    by_name = record_of(dpsel("select", BOUNDED, *ASK).out)
+    parts = ("--method", "stump", "--score", "dot", "--mechanism", "canonical-lipschitz")
+    by_parts = record_of(dpsel("select", BOUNDED, *ASK[:-6], *UNIT, *parts).out)
+    assert (by_name["method"], by_parts["method"]) == ("dp-sis", None)
+    sis = ("baseline", BOUNDED, "--target", "y", "--k", 8, "--method", "sis", *UNIT)
+    assert record_of(dpsel(*sis).out)["method"] == "sis"
+
+
+def test_today_is_a_day_and_what_is_none_is_refused_before_the_table_is_opened(
+    dpsel: Dpsel,
+) -> None:
+    from datetime import UTC, date, datetime, timedelta
+
+    stated = record_of(dpsel("select", BOUNDED, *ASK, "--date", "today").out)["date"]
+    assert datetime.now(UTC).date() - date.fromisoformat(stated) <= timedelta(days=1)
+    for wrong in ("", "2024-2-1", "2023-02-29", "20240501", "2024-05-01T00:00", "tomorrow"):
+        result = dpsel("select", "not-there.csv", *ASK, "--date", wrong)
+        assert (result.code, result.out) == (2, "")
+        assert result.err == (
+            f"error: --date must be a day such as 2024-05-01, or today, got {wrong}\n"
+        )
+    with pytest.raises(UsageError, match="--date must be a day"):
+        library.select("not-there.csv", target="y", k=1, epsilon=1, date="soon")
+
+
+def test_a_record_is_read_back_as_it_was_and_one_of_the_first_version_too(dpsel: Dpsel) -> None:
+    record = record_of(dpsel("select", BOUNDED, *ASK, "--exclude", "x00", "--date", "today").out)
+    assert Selection.from_dict(record).to_dict() == record
+    first = {name: value for name, value in record.items() if name not in ADDED | IF_GIVEN}
+    first["schema"] = "dpsel.selection/1"
+    jsonschema.validate(first, SCHEMA)
+    assert Selection.from_dict(first).question is None
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**first, "schema": "dpsel.selection/2"}, SCHEMA)
