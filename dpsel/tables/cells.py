@@ -8,9 +8,11 @@ from dpsel.core.arrays import FloatArray
 TRUTH_WORDS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
 WORDS_FOR_MISSING = frozenset(
-    ("", "na", "n/a", "<na>", "nan", "+nan", "-nan", "nat", "null", "none", "nil", "-", ".", "?")
+    ("", "na", "n/a", "#n/a", "<na>", "nan", "+nan", "-nan", "nat", "null")
 )
-"""In small letters."""
+"""In small letters: missing, in features, targets and persons alike."""
+WORDS_FOR_NOTHING = WORDS_FOR_MISSING | {"none", "nil", "-", ".", "?"}
+"""In small letters: nobody's id, and no word among numbers. Elsewhere they may be values."""
 
 # Written so that no text, however long, can be read in more than one way: that takes for ever.
 _NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")

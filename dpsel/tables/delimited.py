@@ -10,7 +10,7 @@ import numpy as np
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray
 from dpsel.core.batch import Batch, Unreadable, rows_of
 from dpsel.system.frames import pl
-from dpsel.tables.cells import TRUTH_WORDS, WORDS_FOR_MISSING, decoded, in_utf8, text_numbers
+from dpsel.tables.cells import TRUTH_WORDS, WORDS_FOR_NOTHING, decoded, in_utf8, text_numbers
 from dpsel.tables.columns import Column, Kind, Layout, refuse_target, refuse_text
 from dpsel.tables.delimited_rows import TEXT_BYTES, TextRows, cut_rows, rows_end
 from dpsel.tables.errors import plain_errors
@@ -384,7 +384,7 @@ def _unreadable_texts(columns: Sequence[Any]) -> IntArray:
     """Return how many cells of each column are no number, nor stand for a missing value."""
     texts = pl.concat([pl.Series(pl.from_arrow(column), dtype=pl.String) for column in columns])
     no_number = np.isnan(text_numbers(texts.to_arrow()))
-    known = texts.str.strip_chars().str.to_lowercase().is_in(list(WORDS_FOR_MISSING))
+    known = texts.str.strip_chars().str.to_lowercase().is_in(list(WORDS_FOR_NOTHING))
     words: BoolArray = no_number & ~known.fill_null(True).to_numpy()
     return np.asarray(words.reshape(len(columns), -1).sum(axis=1))
 
@@ -392,4 +392,4 @@ def _unreadable_texts(columns: Sequence[Any]) -> IntArray:
 def _count_words(column: Any) -> int:
     """Return how many cells hold a word that does not stand for a missing value."""
     series = pl.Series(pl.from_arrow(column), dtype=pl.String).drop_nulls().str.strip_chars()
-    return int((~series.str.to_lowercase().is_in(list(WORDS_FOR_MISSING))).sum())
+    return int((~series.str.to_lowercase().is_in(list(WORDS_FOR_NOTHING))).sum())

@@ -10,13 +10,13 @@ from dpsel.core.arrays import IntArray
 from dpsel.errors import InputError
 from dpsel.system.frames import pl
 from dpsel.tables.arrow_cells import is_text, kind_of
-from dpsel.tables.cells import TRUTH_WORDS, WORDS_FOR_MISSING, decoded, exact_number
+from dpsel.tables.cells import TRUTH_WORDS, WORDS_FOR_NOTHING, decoded, exact_number
 from dpsel.tables.columns import Kind
 
 # In nanoseconds. A date64 has no unit: it counts milliseconds.
 _UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _DAY = 86_400 * 10**9
-_LONGEST_WORD = max(map(len, (*WORDS_FOR_MISSING, *TRUTH_WORDS)))
+_LONGEST_WORD = max(map(len, (*WORDS_FOR_NOTHING, *TRUTH_WORDS)))
 
 
 def distinct_texts(column: Any) -> tuple[list[str], IntArray]:
@@ -68,7 +68,7 @@ def _person(text: str) -> str | None:
     number = exact_number(person)
     if number is not None or len(person) > _LONGEST_WORD:
         return number or person
-    if person.lower() in WORDS_FOR_MISSING:
+    if person.lower() in WORDS_FOR_NOTHING:
         return None
     return str(int(TRUTH_WORDS[person])) if person in TRUTH_WORDS else person
 

@@ -11,7 +11,7 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.bounds import UNIT_INTERVAL, Interval
 from dpsel.errors import UsageError
-from dpsel.tables.cells import TRUTH_WORDS
+from dpsel.tables.cells import TRUTH_WORDS, WORDS_FOR_MISSING
 
 # Written so that no text, however long, can be read in more than one way: that takes for ever.
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
@@ -35,6 +35,8 @@ class TargetCoding:
                 label.encode()
             except UnicodeEncodeError:
                 raise UsageError("a label of the target is not text in UTF-8") from None
+            if normal_label(label) is None:
+                raise UsageError(f"'{label}' stands for a missing label; name another one")
 
     @property
     def of_text(self) -> bool:
@@ -78,10 +80,10 @@ def distinct_labels(column: Any) -> tuple[list[str | None], IntArray]:
 def normal_label(text: str) -> str | None:
     """Return the one way to write a label: 1, 1.0, +1 and true are one label in every format.
 
-    Blanks around it do not count. An empty label, or NaN, is a missing one.
+    Blanks around it do not count. An empty label, NaN, or a word for it such as NA is none.
     """
     label = text.strip()
-    if not label or label.lower() in ("nan", "+nan", "-nan"):
+    if label.lower() in WORDS_FOR_MISSING:
         return None
     if label in TRUTH_WORDS:
         return str(int(TRUTH_WORDS[label]))

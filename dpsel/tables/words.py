@@ -2,7 +2,8 @@
 
 The same content gives the same cell in every format. A text that reads as a number is that number,
 and one that is a date or a time by ISO 8601, with separators, is microseconds, as in a typed
-column. What is empty or NaN is missing. Every other text is a word. Blanks around it do not count.
+column. What is empty, NaN or a word for it such as NA is missing. Every other text is a word.
+Blanks around it do not count.
 
 Privacy:
     Domain: any texts. What a cell becomes depends on that cell alone.
@@ -15,11 +16,10 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.words import boxed_words, without_words
 from dpsel.system.frames import pl
-from dpsel.tables.cells import text_numbers
+from dpsel.tables.cells import WORDS_FOR_MISSING, text_numbers
 
 _SEED = 0
-_MISSING_TEXTS = ("nan", "+nan", "-nan")
-_LONGEST_MISSING = 4
+_LONGEST_MISSING = max(map(len, WORDS_FOR_MISSING))
 # With nanoseconds and an offset.
 _LONGEST_TIME = 35
 _DATE = r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})"
@@ -62,7 +62,7 @@ def _word_cells(texts: "pl.Series") -> FloatArray:
             cells[np.flatnonzero(like)[known]] = times[known]
     short = np.flatnonzero((lengths > 0) & (lengths <= _LONGEST_MISSING))
     if len(short):
-        missing = texts.gather(short).str.to_lowercase().is_in(_MISSING_TEXTS)
+        missing = texts.gather(short).str.to_lowercase().is_in(list(WORDS_FOR_MISSING))
         cells[short[missing.to_numpy()]] = np.nan
     return cells
 

@@ -24,6 +24,7 @@ from dpsel.tables.distinct import distinct_persons
 from tests.sample_tables import WRITERS, scored
 
 NOBODY = [None, "", " ", "\t ", "nan", "NaN", "-nan", "NA", "null", "None", "<NA>"]
+NOBODY += ["n/a", "#N/A", "NaT", "nil", "-", ".", "?"]
 
 
 def persons(column: Any) -> list[int]:

@@ -193,14 +193,12 @@ def test_what_odd_cells_are() -> None:
         "2021-02-30",
         "2021-13-01",
         "1.5.2",
-        "NA",
-        "null",
         "-",
         "?",
         "24:00",
     ):
         assert is_word[cell], cell
-    for cell in ("", "nan", "-NaN"):
+    for cell in ("", "nan", "-NaN", "NA", "null"):
         assert not is_word[cell], cell
         assert np.isnan(found[cell]), cell
     day = 18_690 * 86_400e6
