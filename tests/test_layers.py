@@ -12,8 +12,8 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # A folder imports itself and those on its left.
 LADDER = (
-    *("errors", "options", "reporter", "core", "system", "tables", "budget", "cluster"),
-    *("selection", "preprocessing", "evaluation", "audit", "paper", "cli"),
+    *("errors", "options", "reporter", "core", "system", "tables", "dictionary"),
+    *("budget", "cluster", "selection", "preprocessing", "evaluation", "audit", "paper", "cli"),
 )
 ARRAYS = {"numpy", "scipy", "polars", "pyarrow"}
 OUTSIDE: dict[str, set[str]] = {"budget": set(), "cli": {"typer", "rich"}}
@@ -54,6 +54,7 @@ NEVER = {"budget": ("preprocessing", "evaluation", "paper"), "tables": ("budget"
 PUBLIC_SIDE = (
     "budget.",
     "cli.",
+    "dictionary.options",
     "selection.record",
     "selection.options",
     "preprocessing.options",

@@ -26,6 +26,8 @@ class Kind(Enum):
     TIME = "dates or times"
     BINARY = "binary values"
     OTHER = "nested values"
+    CATEGORY = "categories"
+    """So a dictionary says."""
     FOLDER = "text from the names of folders"
     """Text, unless it is declared to be numbers: what the names are must not decide."""
     UNKNOWN = "unknown"

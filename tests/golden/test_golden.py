@@ -39,6 +39,8 @@ COMMANDS = (
     "audit",
     "budget",
     *(f"budget {name}" for name in ("init", "show", "log", "export", "verify")),
+    "dictionary",
+    *(f"dictionary {name}" for name in ("init",)),
     "reproduce",
     *(
         f"reproduce {name}"

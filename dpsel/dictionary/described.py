@@ -1,0 +1,182 @@
+"""What a dictionary says about one table: globs become columns, and the most specific fact wins."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from dpsel.core.bounds import Interval
+from dpsel.dictionary.facts import FACTS, ColumnFacts, ColumnKind, Dictionary, TargetColumn
+from dpsel.errors import InputError
+from dpsel.system.text import nearest
+from dpsel.tables.bounds_file import PublicBounds
+from dpsel.tables.columns import Column, Kind
+
+_NO_FACTS = ColumnFacts()
+_KINDS = {
+    ColumnKind.CATEGORY: Kind.CATEGORY,
+    ColumnKind.TEXT: Kind.TEXT,
+    ColumnKind.DATE: Kind.TIME,
+}
+_WILD = "*?["
+# A sign that no name has: what a wildcard may stand for.
+_ANY = "\0"
+
+
+@dataclass(frozen=True)
+class Described:
+    """The facts about the columns of one table, and its groups, with members in its order."""
+
+    facts: Mapping[str, ColumnFacts]
+    groups: Mapping[str, tuple[str, ...]]
+
+    @property
+    def never_features(self) -> frozenset[str]:
+        """Return the columns that are never features."""
+        return frozenset(
+            name
+            for name, facts in self.facts.items()
+            if facts.kind is not None and not facts.kind.is_feature
+        )
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """Return the columns that are said to be numbers."""
+        return frozenset(
+            name for name, facts in self.facts.items() if facts.kind is ColumnKind.NUMBER
+        )
+
+    def columns(self, columns: Sequence[Column]) -> tuple[Column, ...]:
+        """Return columns of the kinds that are stated, where these are no numbers."""
+        return tuple(self._column(column) for column in columns)
+
+    def _column(self, column: Column) -> Column:
+        """Return one column of the kind that is stated."""
+        kind = _KINDS.get(self.facts.get(column.name, _NO_FACTS).kind or ColumnKind.NUMBER)
+        known = column.kind in (Kind.NUMBER, Kind.UNKNOWN)
+        return column if kind is None or not known else column._replace(kind=kind)
+
+    def bounds(self, label: str, target: Interval | None) -> PublicBounds:
+        """Return the ranges of the columns as public bounds."""
+        ranges = {name: facts.range for name, facts in self.facts.items()}
+        return PublicBounds(
+            label, None, target, {name: found for name, found in ranges.items() if found}
+        )
+
+
+def described(dictionary: Dictionary, names: Sequence[str]) -> Described:
+    """Return what a dictionary says about columns of these names.
+
+    Raises:
+        InputError: If it is about a column that is not there, or says two things about one.
+    """
+    known = frozenset(names)
+    globs = [key for key in dictionary.columns if key not in known]
+    _refuse_absent(dictionary, names, [key for key in globs if not _is_glob(key)])
+    matching = {key: [name for name in names if fnmatchcase(name, key)] for key in globs}
+    _refuse_absent(dictionary, names, [key for key, found in matching.items() if not found])
+    by_name: dict[str, list[str]] = {name: [name] for name in dictionary.columns if name in known}
+    for key, found in matching.items():
+        for name in found:
+            by_name.setdefault(name, []).append(key)
+    facts = {name: _combined(dictionary, name, keys) for name, keys in by_name.items()}
+    return Described(facts, _groups(dictionary, names))
+
+
+def target_facts(dictionary: Dictionary, target: str) -> TargetColumn:
+    """Return what a dictionary says about a column as the target: that, or what the column says."""
+    keys = [key for key in dictionary.columns if key == target or _stands_for(key, target)]
+    own = _combined(dictionary, target, keys)
+    about = dictionary.target
+    if about is None or about.column != target:
+        two = own.categories if own.categories and len(own.categories) > 1 else None
+        return TargetColumn(target, classes=two, range=own.range)
+    if about.classes is None and about.positive is None and about.range is None:
+        return TargetColumn(
+            target, own.categories, share=about.share, range=own.range, center=about.center
+        )
+    return about
+
+
+def _stands_for(key: str, name: str) -> bool:
+    """Return whether a key is a glob that a name matches."""
+    return _is_glob(key) and fnmatchcase(name, key)
+
+
+def _is_glob(key: str) -> bool:
+    """Return whether a key may stand for many names."""
+    return any(sign in key for sign in _WILD)
+
+
+def _combined(dictionary: Dictionary, name: str, keys: Collection[str]) -> ColumnFacts:
+    """Return each fact about a column from the most specific of the entries that state it."""
+    if len(keys) == 1:
+        return dictionary.columns[next(iter(keys))]
+    return ColumnFacts(**{fact: _stated(dictionary, name, keys, fact) for fact in FACTS})
+
+
+def _stated(dictionary: Dictionary, name: str, keys: Iterable[str], fact: str) -> Any:
+    """Return one fact about a column; refuse two that differ and are equally specific."""
+    stated = {key: getattr(dictionary.columns[key], fact) for key in keys}
+    stated = {key: value for key, value in stated.items() if value is not None}
+    if name in stated:
+        return stated[name]
+    best = [
+        key for key in stated if not any(_narrower(other, key) for other in stated if other != key)
+    ]
+    for other in best[1:]:
+        if stated[other] != stated[best[0]]:
+            raise InputError(
+                f"{dictionary.label}: '{best[0]}' and '{other}' both stand for column '{name}' and "
+                f"state another {fact}; say it for '{name}' itself"
+            )
+    return stated[best[0]] if best else None
+
+
+def _narrower(glob: str, other: str) -> bool:
+    """Return whether all names that a glob stands for match another one, and not the reverse."""
+    return _within(glob, other) and not _within(other, glob)
+
+
+def _within(glob: str, other: str) -> bool:
+    """Return whether all names that a glob stands for match another one."""
+    if "[" in glob or "[" in other:
+        return False  # not compared: whoever writes sets of signs says which entry is meant
+    fillings = ("", _ANY, _ANY * (len(other) + 1))
+    return all(
+        fnmatchcase(glob.replace("?", _ANY).replace("*", filling), other) for filling in fillings
+    )
+
+
+def _groups(dictionary: Dictionary, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the members of all groups, of which no column is in two."""
+    known, taken = frozenset(names), dict[str, str]()
+    found: dict[str, tuple[str, ...]] = {}
+    for group, patterns in dictionary.groups.items():
+        if group in known:
+            raise InputError(
+                f"{dictionary.label}: [groups.{group}] is named like a column; give it another name"
+            )
+        members: set[str] = set()
+        for pattern in patterns:
+            own = {pattern} if pattern in known else {n for n in names if fnmatchcase(n, pattern)}
+            _refuse_absent(dictionary, names, [] if own else [pattern])
+            members |= own
+        for name in members:
+            if taken.setdefault(name, group) != group:
+                raise InputError(
+                    f"{dictionary.label}: column '{name}' is in two groups, '{taken[name]}' and "
+                    f"'{group}'"
+                )
+        found[group] = tuple(name for name in names if name in members)
+    return found
+
+
+def _refuse_absent(dictionary: Dictionary, names: Sequence[str], absent: Sequence[str]) -> None:
+    """Refuse columns that are not there: a slip of the pen could make a feature of an id."""
+    if not absent:
+        return
+    near = nearest(absent[0], names)
+    hint = "" if near is None else f"; did you mean '{near}'?"
+    others = "" if len(absent) == 1 else f" (and {len(absent) - 1} more of its columns)"
+    raise InputError(f"{dictionary.label}: the table has no column '{absent[0]}'{others}{hint}")

@@ -1,0 +1,280 @@
+"""A dictionary as a TOML file.
+
+person = "patient"
+
+[target]
+column = "came_back"
+classes = ["no", "yes"]
+positive = "yes"
+
+[groups.diet]
+columns = "diet_*"
+
+[columns]
+patient = { kind = "id" }
+age = { kind = "number", range = [0, 120], unit = "years" }
+"lab_*" = { kind = "number", range = [0, 1000] }
+
+Every word is checked: one that is not known is refused, with the nearest one that is.
+"""
+
+import math
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dpsel.core.bounds import Interval
+from dpsel.dictionary.facts import (
+    FACTS,
+    TARGET_FACTS,
+    ColumnFacts,
+    ColumnKind,
+    Dictionary,
+    TargetColumn,
+)
+from dpsel.errors import InputError, UsageError
+from dpsel.system.text import nearest
+
+_SECTIONS = ("person", "target", "groups", "columns")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def read_dictionary(path: str | Path) -> Dictionary:
+    """Return the dictionary in a TOML file."""
+    label = Path(path).name
+    text = read_text(path)
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{label}: is not TOML: {error}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{label}: cannot be read as TOML") from None
+    return parse_dictionary(content, label)
+
+
+def read_text(path: str | Path) -> str:
+    """Return a file of public facts as text."""
+    if not str(path):
+        raise InputError("the name of the dictionary's file is empty")
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError, ValueError):
+        raise InputError(f"{Path(path).name}: cannot be read as text") from None
+
+
+def parse_dictionary(content: Any, label: str) -> Dictionary:
+    """Return the dictionary in a mapping of the shape above."""
+    table = _table(content, "the dictionary", _SECTIONS, label)
+    person = table.get("person")
+    if person is not None:
+        person = _text(person, "person", label)
+    target = table.get("target")
+    columns, groups = table.get("columns", {}), table.get("groups", {})
+    for name, section in (("columns", columns), ("groups", groups)):
+        if not isinstance(section, Mapping):
+            raise InputError(f"{label}: [{name}] must hold one entry a name")
+    return Dictionary(
+        label,
+        {str(name): _column(facts, f"columns.{name}", label) for name, facts in columns.items()},
+        None if target is None else _target(target, label),
+        person,
+        {str(name): _members(group, f"groups.{name}", label) for name, group in groups.items()},
+    )
+
+
+def _table(value: Any, section: str, known: Sequence[str], label: str) -> Mapping[str, Any]:
+    """Return a section, all of whose words are known."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{label}: {section} must hold {', '.join(known)}, each with a value")
+    for word in value:
+        if word not in known:
+            near = nearest(str(word), known)
+            hint = f"expected {', '.join(known)}" if near is None else f"did you mean '{near}'?"
+            raise InputError(f"{label}: {section} has an unknown word '{word}'; {hint}")
+    return value
+
+
+def _column(value: Any, section: str, label: str) -> ColumnFacts:
+    """Return the facts about one column; a kind may be left empty, to be filled in later."""
+    table = _table(value, f"[{section}]", FACTS, label)
+    kind = _kind(table.get("kind", ""), section, label)
+    interval = None if "range" not in table else _range(table["range"], section, label)
+    categories = None
+    if "categories" in table:
+        categories = _labels(table["categories"], "categories", section, label)
+    for word, given, of in (
+        ("range", interval, ColumnKind.NUMBER),
+        ("categories", categories, ColumnKind.CATEGORY),
+    ):
+        if given is not None and kind not in (None, of):
+            raise InputError(f"{label}: [{section}]: {word} goes with kind {of}, not {kind}")
+    if kind is None and interval is not None:
+        kind = ColumnKind.NUMBER if categories is None else None
+    if kind is None and categories is not None:
+        if interval is not None:
+            raise InputError(f"{label}: [{section}]: give either range or categories, not both")
+        kind = ColumnKind.CATEGORY
+    words = {w: _text(table[w], f"{section}.{w}", label) for w in ("unit", "note") if w in table}
+    return ColumnFacts(kind, interval, categories, words.get("unit"), words.get("note"))
+
+
+def _kind(value: Any, section: str, label: str) -> ColumnKind | None:
+    """Return a kind by its name; none if it was left empty."""
+    if value == "":
+        return None
+    if value not in tuple(ColumnKind):
+        near = nearest(value, tuple(ColumnKind)) if isinstance(value, str) else None
+        hint = "" if near is None else f"; did you mean '{near}'?"
+        kinds = ", ".join(ColumnKind)
+        raise InputError(f"{label}: [{section}]: kind must be one of {kinds}{hint}")
+    return ColumnKind(value)
+
+
+def _target(value: Any, label: str) -> TargetColumn:
+    """Return the facts about the target, which go together."""
+    table = _table(value, "[target]", TARGET_FACTS, label)
+    if "column" not in table:
+        raise InputError(f"{label}: [target] must say which column it is about: column = ...")
+    numbers = {
+        word: _number(table[word], f"target.{word}", label)
+        for word in ("share", "center")
+        if word in table
+    }
+    found = TargetColumn(
+        column=_text(table["column"], "target.column", label),
+        classes=(
+            _labels(table["classes"], "classes", "target", label) if "classes" in table else None
+        ),
+        positive=None if "positive" not in table else _label(table["positive"], "target", label),
+        range=None if "range" not in table else _range(table["range"], "target", label),
+        share=numbers.get("share"),
+        center=numbers.get("center"),
+    )
+    _refuse_contradictions(found, label)
+    return found
+
+
+def _refuse_contradictions(target: TargetColumn, label: str) -> None:
+    """Refuse facts about a target that cannot be so together."""
+    of_labels = target.classes is not None or target.positive is not None
+    if target.classes is not None and len(target.classes) < 2:
+        raise InputError(f"{label}: [target]: classes must be two labels or more")
+    if target.classes is not None and target.positive not in (None, *target.classes):
+        raise InputError(f"{label}: [target]: positive must be one of the classes")
+    if of_labels and (target.range is not None or target.center is not None):
+        raise InputError(f"{label}: [target]: range and center go with numbers, not with classes")
+    if target.share is not None and (target.label is None or not 0 < target.share < 1):
+        raise InputError(
+            f"{label}: [target]: share must be between 0 and 1, and goes with positive"
+        )
+
+
+def _members(value: Any, section: str, label: str) -> tuple[str, ...]:
+    """Return the names and globs of a group."""
+    table = _table(value, f"[{section}]", ("columns",), label)
+    given = table.get("columns")
+    members = [given] if isinstance(given, str) else given
+    if not isinstance(members, Sequence) or not members:
+        raise InputError(f"{label}: [{section}]: columns must be a name or glob, or a list of them")
+    if section == "groups.":
+        raise InputError(f"{label}: a group must have a name")
+    return tuple(_text(member, f"{section}.columns", label) for member in members)
+
+
+def _labels(value: Any, word: str, section: str, label: str) -> tuple[str, ...]:
+    """Return a list of different labels."""
+    if isinstance(value, str) or not isinstance(value, Sequence) or not value:
+        raise InputError(f"{label}: [{section}]: {word} must be a list of labels")
+    labels = tuple(_label(one, section, label) for one in value)
+    if len(set(labels)) < len(labels):
+        raise InputError(f"{label}: [{section}]: {word} must be different labels")
+    return labels
+
+
+def _label(value: Any, section: str, label: str) -> str:
+    """Return a label as text: a file may say 1 for "1"."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str | int | float) or not str(value).strip():
+        raise InputError(f"{label}: [{section}]: a label must be a text or a number, and not empty")
+    return str(value).strip()
+
+
+def _text(value: Any, section: str, label: str) -> str:
+    """Return a text."""
+    if not isinstance(value, str):
+        raise InputError(f"{label}: {section} must be a text")
+    return value
+
+
+def _number(value: Any, section: str, label: str) -> float:
+    """Return a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{label}: {section} must be a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise InputError(f"{label}: {section} must be a finite number")
+    return number
+
+
+def _range(value: Any, section: str, label: str) -> Interval:
+    """Return a range: two numbers, the smaller one first."""
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
+        raise InputError(f"{label}: [{section}]: range must be two numbers, [lower, upper]")
+    lower, upper = (_number(end, f"{section}.range", label) for end in value)
+    try:
+        return Interval(lower, upper)
+    except UsageError as error:
+        raise InputError(f"{label}: [{section}]: range: {error}") from None
+
+
+def dictionary_text(dictionary: Dictionary) -> str:
+    """Return a dictionary as TOML, which is read again as the same."""
+    found = dictionary.to_dict()
+    lines = [] if dictionary.person is None else [f"person = {toml_text(dictionary.person)}", ""]
+    if dictionary.target is not None:
+        lines += ["[target]", *(f"{key} = {_value(v)}" for key, v in found["target"].items()), ""]
+    for name, members in dictionary.groups.items():
+        lines += [f"[groups.{toml_key(name)}]", f"columns = {_value(list(members))}", ""]
+    lines.append("[columns]")
+    lines += [f"{toml_key(name)} = {_value(facts)}" for name, facts in found["columns"].items()]
+    return "\n".join(lines) + "\n"
+
+
+def toml_key(name: str) -> str:
+    """Return a name as a key."""
+    return name if _BARE_KEY.fullmatch(name) else toml_text(name)
+
+
+def toml_text(text: str) -> str:
+    """Return a text in quotes; what a terminal does not show is written as an escape."""
+    return '"' + "".join(map(_sign, text)) + '"'
+
+
+def _sign(sign: str) -> str:
+    """Return one sign of a text."""
+    if sign in _SHORT_ESCAPES:
+        return _SHORT_ESCAPES[sign]
+    if sign.isprintable():
+        return sign
+    return f"\\u{ord(sign):04X}" if ord(sign) < 1 << 16 else f"\\U{ord(sign):08X}"
+
+
+def _value(value: Any) -> str:
+    """Return a text, a number, a list or a table of them as TOML, on one line."""
+    if isinstance(value, str):
+        return toml_text(value)
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{toml_key(key)} = {_value(one)}" for key, one in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    return repr(value)
