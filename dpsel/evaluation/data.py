@@ -70,6 +70,12 @@ class EvaluationData:
     """The truth, where it is known because the data are synthetic."""
     clipping: tuple[str, ...] = ()
     """What the holder should know about the cells, where they are only clipped to their bounds."""
+    unbounded: bool = False
+    """Whether nobody gave bounds, and cells are beyond [-1, 1]: clipping there says nothing."""
+
+    def truth_scale(self, scale: Scale) -> Scale:
+        """Return the scaling by which features are true: never that of cells that were cut off."""
+        return Scale.MAX_ABS if scale is Scale.NONE and self.unbounded else scale
 
     def scaled(self, scale: Scale, clip: float) -> DataSet:
         """Return the rows within [-1, 1], on the grid of all scores.
@@ -228,15 +234,23 @@ def load_table(place: str, name: str, request: TableRequest, reporter: Reporter)
         )
     assumed = is_unit(bounds.lower, bounds.upper)
     notes = cell_notes(cells, [*layout.names, wanted.target], assumed=assumed)
+    rows = DataSet(X, y)
     return EvaluationData(
         name,
         tuple(layout.names),
-        DataSet(X, y),
+        rows,
         bounds,
         coding.of_text,
         Target(classes=0 if request.positive is None else 2),
         clipping=tuple(notes),
+        unbounded=not wanted.bounded and beyond_unit(rows, labels=coding.of_text),
     )
+
+
+def beyond_unit(rows: DataSet, *, labels: bool) -> bool:
+    """Return whether a cell is outside [-1, 1]; labels are coded, and may be."""
+    beyond = any((np.abs(X) > 1.0).any() for _, X in column_groups(rows.X))
+    return beyond or not labels and bool((np.abs(rows.y) > 1.0).any())
 
 
 def _set_names(places: Sequence[str]) -> list[str]:

@@ -281,6 +281,13 @@ class EvaluatedMethod:
         """Return whether one selection by this method would be private."""
         return self.ranking not in _EXACT
 
+    @property
+    def bounded(self) -> bool:
+        """Return whether it works on cells within bounds, not on raw ones."""
+        if self.ranking in (*_EXACT, Baseline.TWO_STAGE):
+            return True
+        return self.ranking != Baseline.DPKENDALL and find_score(self.ranking).needs_bounds
+
     def parameters(self, delta: float | None) -> dict[str, Any]:
         """Return the parameters of the mechanism; those without a delta do not get one."""
         assert self.mechanism is not None

@@ -12,7 +12,7 @@ from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.guarantee import Unit, check_k
 from dpsel.core.matrix import TiledMatrix, row_chunks, target_products
 from dpsel.core.randomness import SeededRandomness, derived_seed
-from dpsel.core.scores.registry import STUMP, find_score
+from dpsel.core.scores.registry import STUMP
 from dpsel.core.votes import Voting, independent_blocks, random_partition, votes_for_each_k
 from dpsel.evaluation import STAMP
 from dpsel.evaluation.data import DataSet, EvaluationData, FoundTruth
@@ -161,9 +161,8 @@ class _SetSweep:
     def add_to(self, found: SweepResult) -> None:
         """Work through all cells, and add their rows in the sweep's order."""
         sweep = self._sweep
-        main = self._view(sweep.scale)
-        if Scale.NONE in {sweep.scale, *map(sweep.scale_of, sweep.methods)}:
-            found.notes.extend(f"{self._data.name}: {note}" for note in self._data.clipping)
+        main = self._view(self._data.truth_scale(sweep.scale))
+        found.notes.extend(f"{self._data.name}: {note}" for note in self._notes())
         truth = self._data.truth or sweep.truth.found(main, self._data.features)
         votes = self._votes()
         draws = {method.name: self._draws(method, votes) for method in sweep.methods}
@@ -198,6 +197,21 @@ class _SetSweep:
             head |= {"k_asked": asked.text, "epsilon": epsilon}
             found.results.append(self._row(head, method, summary))
             found.frequencies.extend(self._shares(head, summary, truth.top(k), method))
+
+    def _notes(self) -> list[str]:
+        """Return what the holder should know about the cells of this table."""
+        sweep = self._sweep
+        clipped = [m.name for m in sweep.methods if sweep.scale_of(m) is Scale.NONE and m.bounded]
+        truth_scale = self._data.truth_scale(sweep.scale)
+        notes = list(self._data.clipping) if clipped or truth_scale is Scale.NONE else []
+        if truth_scale is not sweep.scale:
+            notes.append(
+                "nobody gave bounds, and cells are beyond [-1, 1]: what is true and what correlates "
+                "is found on rows scaled by their largest values, as with --scale max-abs"
+            )
+            if clipped:
+                notes[-1] += f"; {', '.join(clipped)} clipped them, and `dpsel select` would refuse"
+        return notes
 
     def _run(
         self,
@@ -295,10 +309,9 @@ class _SetSweep:
             return StumpDraws(
                 data.raw, data.target, sweep.neighbors, Unit(), method.mechanism, parameters
             )
-        bounded = find_score(method.ranking).needs_bounds
-        rows = self._view(scale) if bounded else self._data.raw
+        rows = self._view(scale) if method.bounded else self._data.raw
         threads = self._threads_here()
-        bounds = None if bounded else self._data.bounds
+        bounds = None if method.bounded else self._data.bounds
         scores = table_scores(
             method.ranking, rows, bounds, sweep.neighbors, Unit(), threads=threads
         )

@@ -66,11 +66,13 @@ def test_a_raw_table_is_not_shown_as_a_success(
     pytest.importorskip("matplotlib", reason="a report has figures")
     files = ("--output", tmp_path / "r.json", "--report", tmp_path / "r.html")
     ask = ("--target", "y", "--trials", 3, "--threads", 1, "--k", 3, "--epsilon", 1)
+    ask = (*ask, "--penalty", 0.01)
     done = dpsel("evaluate", diabetes, *ask, "--method", "dp-sis,sis", *files)
     assert done.code == 0
     for row in json.loads((tmp_path / "r.json").read_text())["results"]:
-        assert (row["true_size"], row["tied"]) == (0, 1.0)
-        assert (row["accuracy"], row["top"], row["great"], row["good"]) == (0.0, 0.0, 0.0, 0.0)
+        # The truth is that of the rows as they are; what was clipped cannot be told apart.
+        assert (row["true_size"], row["tied"]) == (3, 1.0)
+        assert (row["top"], row["great"], row["good"]) == (0.0, 0.0, 0.0)
     page = " ".join((tmp_path / "r.html").read_text().replace("&#x27;", "'").split())
     told = done.err.splitlines()[:-1]
     assert len(told) == 5
@@ -79,7 +81,9 @@ def test_a_raw_table_is_not_shown_as_a_success(
         (
             "95% of the cells are outside [-1, 1] and were clipped",
             "worst: 'age' (100.0% clipped), 'bmi' (100.0% clipped)",
-            "no feature counts as true (the k largest coefficients of a LASSO, lambda = 0.1)",
+            "nobody gave bounds, and cells are beyond [-1, 1]: what is true and what correlates is "
+            "found on rows scaled by their largest values, as with --scale max-abs; dp-sis, sis "
+            "clipped them, and `dpsel select` would refuse",
             "by dp-sis the k-th and the next score are equal, k = 3",
             "by sis the k-th and the next score are equal, k = 3",
         ),
@@ -89,6 +93,20 @@ def test_a_raw_table_is_not_shown_as_a_success(
         assert words in line
         assert words in page
     assert page.index("<h2>Notes</h2>") < page.index("<h2>All results</h2>")
+
+
+def test_without_bounds_the_truth_of_a_raw_table_is_that_of_its_scaled_rows(
+    dpsel: Dpsel, diabetes: Path
+) -> None:
+    ask = ("--k", 3, "--epsilon", "0.5,20", "--method", "stump,kendall", "--penalty", 0.01)
+    raw = evaluated(dpsel, *ask, table=diabetes)
+    scaled = evaluated(dpsel, *ask, "--scale", "max-abs", table=diabetes)
+    assert raw["results"] == scaled["results"]
+    assert {row["true_size"] for row in raw["results"]} == {3}
+    assert {row["accuracy"] > 0.5 for row in raw["results"] if row["epsilon"] == 20} == {True}
+    # Bounds that were given are what the user wants the cells to be clipped to.
+    given = evaluated(dpsel, *ask, "--lower", -1, "--upper", 1, table=diabetes)
+    assert {row["true_size"] for row in given["results"]} == {0}
 
 
 def test_scaled_rows_give_nothing_to_complain_about(dpsel: Dpsel, diabetes: Path) -> None:
