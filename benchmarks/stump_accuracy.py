@@ -32,6 +32,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.randomness import derived_seed
+from dpsel.evaluation.unseen import ridge, standardized
 
 EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0)
 FOLDS = 5
@@ -91,37 +92,13 @@ def folds_of(table: RealTable, repetitions: int) -> Iterator[tuple[int, int, Int
 
 def ridge_errors(table: RealTable, picks: IntArray, train: IntArray, test: IntArray) -> float:
     """Return how many test rows a ridge model gets wrong, or the sum of its squared errors."""
-    X, y = table.X[:, picks], table.y
+    y = table.y
+    X, unseen = standardized(table.X[np.ix_(train, picks)], table.X[np.ix_(test, picks)])
     if not table.classes:
-        said = ridge(X[train], y[train, np.newaxis], X[test])[:, 0]
+        said = ridge(X, y[train, np.newaxis], unseen)[:, 0]
         return float(((said - y[test]) ** 2).sum())
     marks = np.where(y[train, np.newaxis] == np.arange(table.classes), 1.0, -1.0)
-    return float((ridge(X[train], marks, X[test]).argmax(axis=1) != y[test]).sum())
-
-
-def ridge(X: FloatArray, Y: FloatArray, unseen: FloatArray) -> FloatArray:
-    """Return what a ridge model on standardized features says of unseen rows.
-
-    Its penalty, 0.1, 1 or 10, is the one with the least squared errors when each row is left out
-    in turn: what RidgeCV and RidgeClassifierCV of scikit-learn do, in a tenth of the time.
-    """
-    center, size = X.mean(axis=0), X.std(axis=0)
-    size[size == 0] = 1.0
-    U, s, Vt = np.linalg.svd((X - center) / size, full_matrices=False)
-    middle = Y.mean(axis=0)
-    best: tuple[float, FloatArray] | None = None
-    for penalty in (0.1, 1.0, 10.0):
-        shrunk = s**2 / (s**2 + penalty)
-        hat = (U**2 @ shrunk) + 1 / len(Y)
-        left_out = (Y - middle - U @ (shrunk[:, np.newaxis] * (U.T @ (Y - middle)))) / (
-            1 - hat[:, np.newaxis]
-        )
-        weights = Vt.T @ ((s / (s**2 + penalty))[:, np.newaxis] * (U.T @ (Y - middle)))
-        error = float((left_out**2).sum())
-        if best is None or error < best[0]:
-            best = error, weights
-    assert best is not None
-    return np.asarray((unseen - center) / size @ best[1] + middle)
+    return float((ridge(X, marks, unseen).argmax(axis=1) != y[test]).sum())
 
 
 def share_of_best(table: RealTable, effort: Effort) -> Measured:

@@ -11,7 +11,7 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.bounds import ONE, Bounds, bounded_integers, is_unit
 from dpsel.core.matrix import changed, column_groups, target_products
-from dpsel.core.target import Target
+from dpsel.core.target import MOST_CLASSES, Target
 from dpsel.core.votes import largest
 from dpsel.errors import InputError, UsageError
 from dpsel.preprocessing.options import Center, Scale
@@ -241,16 +241,22 @@ def load_table(place: str, name: str, request: TableRequest, reporter: Reporter)
         rows,
         bounds,
         coding.of_text,
-        Target(classes=0 if request.positive is None else 2),
+        _target(coding),
         clipping=tuple(notes),
         unbounded=not wanted.bounded and beyond_unit(rows, labels=coding.of_text),
     )
 
 
+def _target(coding: TargetCoding) -> Target:
+    """Return what is known of the target: its classes, as `dpsel select --classes` would say it."""
+    classes = 2 if coding.two_classes else len(coding.classes or ())
+    return Target(classes=classes if 2 <= classes <= MOST_CLASSES else 0)
+
+
 def beyond_unit(rows: DataSet, *, labels: bool) -> bool:
     """Return whether a cell is outside [-1, 1]; labels are coded, and may be."""
     beyond = any((np.abs(X) > 1.0).any() for _, X in column_groups(rows.X))
-    return beyond or not labels and bool((np.abs(rows.y) > 1.0).any())
+    return beyond or (not labels and bool((np.abs(rows.y) > 1.0).any()))
 
 
 def _set_names(places: Sequence[str]) -> list[str]:

@@ -289,3 +289,20 @@ def without_intervals(summary: Mapping[str, Any]) -> dict[str, Any]:
         for end in metric.columns[1:3]
     }
     return {**summary, **points}
+
+
+def normal_interval(values: FloatArray) -> tuple[float, float]:
+    """Return a 95 % interval for the mean of trials that may be any numbers, by their spread."""
+    mean = float(values.mean())
+    sd = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    reach = _NORMAL_95 * sd / math.sqrt(len(values))
+    return mean - reach, mean + reach
+
+
+ACCURACY, R_SQUARED = "accuracy", "R^2"
+SIS, ALL, NONE = "unseen_sis", "unseen_all", "unseen_none"
+REFERENCES = {SIS: "SIS, not private", ALL: "all features", NONE: "no feature"}
+"""What the picks are compared with: columns of the results, and their words."""
+
+UNSEEN_NUMBERS = ("unseen", "unseen_low", "unseen_high", "unseen_sd")
+"""The columns of a cell: the mean over its trials, its interval, and how far trials lie apart."""

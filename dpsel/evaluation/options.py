@@ -52,6 +52,13 @@ class Comparison:
     truth: str = option(
         "--truth WHAT", "The true features: lasso, sis, or names with commas.", "lasso", panel=SWEEP
     )
+    unseen: int | None = option(
+        "--unseen FOLDS",
+        "Also select inside the training rows of so many folds, and try a ridge model with the "
+        "picks on the others: accuracy, or R^2 of a number. 5 takes about 6 times as long.",
+        None,
+        panel=SWEEP,
+    )
     penalty: float = option(
         "--penalty LAMBDA", "The weight of the L1 norm in every LASSO.", 0.1, panel=SWEEP
     )

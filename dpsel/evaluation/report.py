@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -18,7 +18,16 @@ from dpsel.evaluation.figures.heatmap import differences, heatmap_figure, welch_
 from dpsel.evaluation.figures.palette import MethodStyle, Theme, method_styles
 from dpsel.evaluation.figures.panels import k_words
 from dpsel.evaluation.figures.style import svg_text
-from dpsel.evaluation.metrics import METRICS, Metric
+from dpsel.evaluation.metrics import (
+    ACCURACY,
+    ALL,
+    METRICS,
+    NONE,
+    REFERENCES,
+    SIS,
+    UNSEEN_NUMBERS,
+    Metric,
+)
 from dpsel.preprocessing.options import Scale
 from dpsel.system.text import printable
 
@@ -65,6 +74,7 @@ def report_facts(sweep: "Sweep", results: "pl.DataFrame") -> list[tuple[str, str
         ("scaling", scaling),
         ("neighbors", str(sweep.neighbors)),
         ("blocks of two-stage", str(sweep.blocks or "the square root of the number of rows")),
+        *([("folds of unseen rows", str(sweep.unseen))] if sweep.unseen else []),
         ("seed", str(sweep.seed)),
         ("dpsel", __version__),
     ]
@@ -146,6 +156,44 @@ COLUMNS = (
 )
 
 
+def _unseen(row: dict[str, Any]) -> str:
+    """Return how well a model did on unseen rows, and what that is."""
+    value, low, high = (_decimals(name, 3)(row) for name in UNSEEN_NUMBERS[:3])
+    of = "" if row["unseen_measure"] == ACCURACY else f" {row['unseen_measure']}"
+    return f'{value}{of} <span class="interval">[{low}, {high}]</span>'
+
+
+UNSEEN_COLUMNS = (
+    ReportColumn(
+        "on unseen rows [95 %]",
+        "What a ridge model with the picks does on rows that neither it nor the selection saw: "
+        "the share of rows whose class it tells, or R^2 of a number. The mean over the trials, "
+        "and its 95 % interval for the draws; the folds are taken as given.",
+        _unseen,
+    ),
+    ReportColumn(
+        "SIS unseen",
+        "The same with the k features that correlate most in the training rows, without privacy.",
+        _decimals(SIS, 3),
+    ),
+    ReportColumn(
+        "all unseen",
+        "The same with all features; a dash where that takes too long.",
+        _decimals(ALL, 3),
+    ),
+    ReportColumn(
+        "none unseen",
+        "The same without any feature: always the most frequent class, or the mean.",
+        _decimals(NONE, 3),
+    ),
+)
+
+
+def _columns(results: "pl.DataFrame") -> tuple[ReportColumn, ...]:
+    """Return the columns of the table of results."""
+    return (*COLUMNS, *UNSEEN_COLUMNS) if "unseen" in results.columns else COLUMNS
+
+
 def _bdi(name: str) -> str:
     """Return a name that cannot turn the text around it."""
     return f"<bdi>{safe(name)}</bdi>"
@@ -161,18 +209,20 @@ def facts_table(facts: list[tuple[str, str]]) -> str:
 
 def results_table(results: "pl.DataFrame") -> str:
     """Return all results and what the columns mean; a long table is folded away at first."""
+    columns = _columns(results)
     head = "".join(
         f'<th scope="col" class="{_kind(column)}">{escape(column.heading)}</th>'
-        for column in COLUMNS
+        for column in columns
     )
-    rows = "\n".join(_row(row) for row in results.iter_rows(named=True))
+    rows = "\n".join(_row(row, columns) for row in results.iter_rows(named=True))
     table = (
         '<div class="results" role="region" aria-label="All results" tabindex="0"><table>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>"
     )
     if results.height > FOLD:
         table = f"<details><summary>Show all {results.height:,} rows</summary>\n{table}\n</details>"
-    return f'<section class="wide">\n<h2>All results</h2>\n{table}\n</section>\n{_meanings()}'
+    meanings = _meanings(columns)
+    return f'<section class="wide">\n<h2>All results</h2>\n{table}\n</section>\n{meanings}'
 
 
 def _kind(column: ReportColumn) -> str:
@@ -180,16 +230,16 @@ def _kind(column: ReportColumn) -> str:
     return "number" if column.is_number else "name"
 
 
-def _row(row: dict[str, Any]) -> str:
+def _row(row: dict[str, Any], columns: Sequence[ReportColumn]) -> str:
     """Return one row of the results."""
-    cells = (f'<td class="{_kind(column)}">{column.cell(row)}</td>' for column in COLUMNS)
+    cells = (f'<td class="{_kind(column)}">{column.cell(row)}</td>' for column in columns)
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _meanings() -> str:
+def _meanings(columns: Sequence[ReportColumn]) -> str:
     """Return what the columns mean."""
     entries = "\n".join(
-        f"<dt>{escape(column.heading)}</dt><dd>{escape(column.meaning)}</dd>" for column in COLUMNS
+        f"<dt>{escape(column.heading)}</dt><dd>{escape(column.meaning)}</dd>" for column in columns
     )
     return f"<h3>What the columns mean</h3>\n<dl>\n{entries}\n</dl>"
 
@@ -268,8 +318,9 @@ def sweep_figures(
 ) -> list[ReportFigure]:
     """Return the standard figures of an evaluation.
 
-    Accuracy; where the first private method differs from the second (for the paper's two, if
-    both are there); order curves; and the features picked most often.
+    A model on unseen rows, if that was asked for; accuracy; where the first private method differs
+    from the second (for the paper's two, if both are there); order curves; and the features picked
+    most often.
 
     Args:
         results: One row a cell.
@@ -281,7 +332,13 @@ def sweep_figures(
     if results.is_empty():
         return []
     looks = {theme: method_styles(results, theme) for theme in Theme}
-    figures = [_accuracy(results, looks), *_heat_maps(results), *_orders(results, looks)]
+    unseen = [_unseen_figure(results)] if "unseen" in results.columns else []
+    figures = [
+        *unseen,
+        _accuracy(results, looks),
+        *_heat_maps(results),
+        *_orders(results, looks),
+    ]
     if frequencies is not None:
         figures += _most_picked(frequencies, looks)
     return figures
@@ -313,6 +370,44 @@ def _accuracy(results: "pl.DataFrame", looks: Looks) -> ReportFigure:
     return _both(
         f"{caption}.", alt, lambda theme: accuracy_figure(results, theme, styles=looks[theme])
     )
+
+
+def unseen_curves(results: "pl.DataFrame") -> "pl.DataFrame":
+    """Return results with those on unseen rows as their accuracy, and the references as methods.
+
+    What is below 0, an R^2 worse than that of the mean, is drawn as 0.
+    """
+    from dpsel.system.frames import pl
+
+    own = {name: pl.col(name.replace("accuracy", "unseen")).clip(0.0, 1.0) for name in _BAND}
+    # Nothing here goes by a truth.
+    found = [results.with_columns(true_size="k", **own)]
+    for column, words in REFERENCES.items():
+        value = pl.col(column).clip(0.0, 1.0)
+        lines = results.unique(["dataset", "k_asked", "epsilon"], maintain_order=True)
+        lines = lines.with_columns(true_size="k", method=pl.lit(words), private=pl.lit(value=False))
+        found.append(lines.with_columns(**dict.fromkeys(_BAND, value)))
+    return pl.concat(found).filter(pl.col("accuracy").is_not_null())
+
+
+_BAND = ("accuracy", "accuracy_low", "accuracy_high")
+
+
+def _unseen_figure(results: "pl.DataFrame") -> ReportFigure:
+    """Return how well a model does on unseen rows, against epsilon."""
+    curves = unseen_curves(results)
+    measures = " and ".join(results["unseen_measure"].unique(maintain_order=True))
+    caption = (
+        f"A ridge model with the picks on rows that neither it nor the selection saw: {measures} "
+        "against epsilon, with bands of 95 % intervals of the draws. The dashed lines are the same "
+        "with the features that correlate most, without privacy, with all features and with none."
+    )
+    alt = f"Curves of {measures} on unseen rows for {_names(results['method'])}. {_IN_TABLE}"
+
+    def draw(theme: Theme) -> "Figure":
+        return accuracy_figure(curves, theme, y_label=f"{measures} on unseen rows")
+
+    return _both(caption, alt, draw)
 
 
 def compared(results: "pl.DataFrame") -> tuple[str, str] | None:

@@ -123,6 +123,8 @@ class Sweep:
     """None for the square root of the number of rows."""
     equal_blocks: bool
     """Whether blocks have equal sizes, as where the number of rows is public."""
+    unseen: int = 0
+    """How many folds a model is tested in; 0 for no such test."""
 
     @property
     def fits_lassos(self) -> bool:
@@ -149,11 +151,14 @@ class Sweep:
     def tasks_per_set(self) -> int:
         """Return how many pieces of work a data set makes."""
         cells = len(self.methods) * len(self.ks) * len(self.epsilons)
-        return cells + len(self.vote_scales()) * self.trials
+        once = cells + len(self.vote_scales()) * self.trials
+        # Folds have what they are compared with, too.
+        return once + self.unseen * (once + 1)
 
 
 DEFAULT_METHODS = ("stump", "dp-sis", "two-stage")
 _MOST_TRIALS = 100_000
+_MOST_FOLDS = 100
 
 
 @dataclass(frozen=True)
@@ -192,6 +197,7 @@ def make_evaluate_request(
         blocks=conditions.blocks,
         # As `baseline` deals out rows: in blocks of equal size where their number is public.
         equal_blocks=conditions.neighbors is Neighbors.REPLACE_ONE,
+        unseen=comparison.unseen or 0,
     )
     wanted = _wanted(columns, public, given=given)
     tables = TableRequest(
@@ -225,6 +231,8 @@ def _check_numbers(
         raise UsageError("give either --positive or --encode-target, not both")
     if not 1 <= comparison.trials <= _MOST_TRIALS:
         raise UsageError(f"trials must be between 1 and {_MOST_TRIALS}, got {comparison.trials}")
+    if comparison.unseen is not None and not 2 <= comparison.unseen <= _MOST_FOLDS:
+        raise UsageError(f"unseen must be between 2 and {_MOST_FOLDS}, got {comparison.unseen}")
     if conditions.blocks is not None:
         check_at_least(1, conditions.blocks, "blocks")
     if conditions.delta is not None:

@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpsel.evaluation import STAMP
-from dpsel.evaluation.metrics import METRICS
+from dpsel.evaluation.metrics import METRICS, REFERENCES, UNSEEN_NUMBERS
 from dpsel.evaluation.options import ResultsFormat
 from dpsel.system.frames import pl
 from dpsel.system.text import json_text
 
 SCHEMA_ID = "dpsel.evaluation/1"
 
+_UNSEEN: dict[str, Any] = {
+    "unseen_measure": pl.String,
+    **dict.fromkeys((*UNSEEN_NUMBERS, *REFERENCES), pl.Float64),
+}
 _CELL: dict[str, Any] = {
     "dataset": pl.String,
     "n": pl.Int64,
@@ -24,6 +28,7 @@ _CELL: dict[str, Any] = {
     "trials": pl.Int64,
     "true_size": pl.Int64,
     **{column: pl.Float64 for metric in METRICS for column in metric.columns},
+    **_UNSEEN,
     "private": pl.Boolean,
     "stamp": pl.String,
 }
@@ -42,8 +47,10 @@ _FREQUENCY: dict[str, Any] = {
 
 
 def results_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    """Return one row a cell."""
-    return pl.DataFrame(rows, schema=_CELL, orient="row")
+    """Return one row a cell; the columns about unseen rows are there if they were asked for."""
+    asked = bool(rows) and "unseen" in rows[0]
+    schema = {name: kind for name, kind in _CELL.items() if asked or name not in _UNSEEN}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def frequencies_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:

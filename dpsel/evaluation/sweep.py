@@ -14,6 +14,7 @@ from dpsel.core.matrix import TiledMatrix, row_chunks, target_products
 from dpsel.core.randomness import SeededRandomness, derived_seed
 from dpsel.core.scores.registry import STUMP
 from dpsel.core.votes import Voting, independent_blocks, random_partition, votes_for_each_k
+from dpsel.errors import InputError
 from dpsel.evaluation import STAMP
 from dpsel.evaluation.data import DataSet, EvaluationData, FoundTruth
 from dpsel.evaluation.journal import Journal, run_missing
@@ -28,7 +29,17 @@ from dpsel.evaluation.methods import (
     table_scores,
 )
 from dpsel.evaluation.metrics import cell_summary, correlations, without_intervals
-from dpsel.evaluation.request import Sweep
+from dpsel.evaluation.request import AskedK, Sweep
+from dpsel.evaluation.unseen import (
+    FoldTest,
+    FoldWork,
+    errors_of_picks,
+    errors_of_references,
+    fold_tests,
+    reference_summary,
+    training_rows,
+    unseen_summary,
+)
 from dpsel.preprocessing.options import Scale
 from dpsel.reporter import Reporter
 from dpsel.selection.lasso import SOLVER, block_fit, lasso_coefficients, quiet_solver
@@ -174,12 +185,7 @@ class _SetSweep:
             correlation=correlations(main.X, main.y),
             seed=sweep.seed,
         )
-        cells = [
-            (method, asked, k, epsilon)
-            for method in sweep.methods
-            for asked, k in zip(sweep.ks, self._ks, strict=True)
-            for epsilon in sweep.epsilons
-        ]
+        cells = self._cells()
         tasks = {self._cell_key(m, k, e): (m.name, k, e) for m, _, k, e in cells}
         self._run(fill_cell, work, {k: t for k, t in tasks.items() if t[0] in work.draws})
         work = replace(work, draws=draws)
@@ -191,12 +197,72 @@ class _SetSweep:
         )
         for _ in range(len(cells) - len(tasks)):
             self._tick()
+        unseen = self._unseen() if sweep.unseen else {}
         for method, asked, k, epsilon in cells:
-            summary = self._journal.found[self._cell_key(method, k, epsilon)]
+            key = self._cell_key(method, k, epsilon)
+            summary = {**self._journal.found[key], **unseen.get(key, {})}
             head = {"dataset": self._data.name, "method": method.name, "k": k}
             head |= {"k_asked": asked.text, "epsilon": epsilon}
             found.results.append(self._row(head, method, summary))
             found.frequencies.extend(self._shares(head, summary, truth.top(k), method))
+
+    def _cells(self) -> list[tuple[EvaluatedMethod, AskedK, int, float]]:
+        """Return all cells in the sweep's order; those of equal k come twice."""
+        return [
+            (method, asked, k, epsilon)
+            for method in self._sweep.methods
+            for asked, k in zip(self._sweep.ks, self._ks, strict=True)
+            for epsilon in self._sweep.epsilons
+        ]
+
+    def _unseen(self) -> dict[str, dict[str, Any]]:
+        """Return by the key of every cell how a model with its picks does on unseen rows."""
+        if self._on_disk:
+            raise InputError(f"{self._data.name}: --unseen needs a table that fits in memory")
+        sweep, ks = self._sweep, tuple(sorted(set(self._ks)))
+        folds = fold_tests(self._data, sweep.unseen, sweep.seed)
+        parts = [
+            _SetSweep(
+                training_rows(self._data, fold, number),
+                sweep,
+                self._journal,
+                self._workers,
+                self._tick,
+            )
+            for number, fold in enumerate(folds, start=1)
+        ]
+        compared = [f"{part._key} references {ks}" for part in parts]
+        self._run(errors_of_references, folds, {key: (i, ks) for i, key in enumerate(compared)})
+        cells = {(m.name, k, e): m for m, _, k, e in self._cells()}
+        work = [part._fold_work(fold) for part, fold in zip(parts, folds, strict=True)]
+        tasks = {
+            part._cell_key(m, k, e): (i, name, k, e)
+            for i, part in enumerate(parts)
+            for (name, k, e), m in cells.items()
+        }
+        self._run(errors_of_picks, work, tasks)
+        for _ in range(len(folds) * (len(self._cells()) - len(cells))):
+            self._tick()
+        target, done = folds[0].target, self._journal.found
+        references = {k: reference_summary(target, [done[key] for key in compared], k) for k in ks}
+        return {
+            self._cell_key(m, k, e): {
+                **unseen_summary(target, [done[part._cell_key(m, k, e)] for part in parts]),
+                **references[k],
+            }
+            for (_, k, e), m in cells.items()
+        }
+
+    def _fold_work(self, fold: FoldTest) -> FoldWork:
+        """Return what tests picks from these rows, which are those for training of a fold."""
+        votes = self._votes()
+        return FoldWork(
+            name=self._data.name,
+            draws={method.name: self._draws(method, votes) for method in self._sweep.methods},
+            trials={method.name: self._trials(method) for method in self._sweep.methods},
+            test=fold,
+            seed=self._sweep.seed,
+        )
 
     def _notes(self) -> list[str]:
         """Return what the holder should know about the cells of this table."""
@@ -206,8 +272,9 @@ class _SetSweep:
         notes = list(self._data.clipping) if clipped or truth_scale is Scale.NONE else []
         if truth_scale is not sweep.scale:
             notes.append(
-                "nobody gave bounds, and cells are beyond [-1, 1]: what is true and what correlates "
-                "is found on rows scaled by their largest values, as with --scale max-abs"
+                "nobody gave bounds, and cells are beyond [-1, 1]: what is true and what "
+                "correlates is found on rows scaled by their largest values, as with --scale "
+                "max-abs"
             )
             if clipped:
                 notes[-1] += f"; {', '.join(clipped)} clipped them, and `dpsel select` would refuse"

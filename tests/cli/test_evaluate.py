@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -66,8 +67,7 @@ def test_a_raw_table_is_not_shown_as_a_success(
     pytest.importorskip("matplotlib", reason="a report has figures")
     files = ("--output", tmp_path / "r.json", "--report", tmp_path / "r.html")
     ask = ("--target", "y", "--trials", 3, "--threads", 1, "--k", 3, "--epsilon", 1)
-    ask = (*ask, "--penalty", 0.01)
-    done = dpsel("evaluate", diabetes, *ask, "--method", "dp-sis,sis", *files)
+    done = dpsel("evaluate", diabetes, *ask, "--penalty", 0.01, "--method", "dp-sis,sis", *files)
     assert done.code == 0
     for row in json.loads((tmp_path / "r.json").read_text())["results"]:
         # The truth is that of the rows as they are; what was clipped cannot be told apart.
@@ -127,6 +127,49 @@ def test_much_epsilon_finds_what_is_planted_and_little_does_not(dpsel: Dpsel) ->
     # At epsilon = 0 the picks would be uniform: 8 / 40 on average, 20 trials.
     assert by_cell["dp-sis", 0.001]["accuracy"] < 0.4
     assert by_cell["dp-sis", 0.001]["bound"] == 0.0
+
+
+def test_unseen_rows_are_one_more_measure_and_change_no_other(dpsel: Dpsel, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="a report has figures")
+    ask = ("--k", "2", "--epsilon", "0.1,50", "--method", "stump,dp-sis,sis", "--truth", "sis")
+    plain = evaluated(dpsel, *ask)
+    report = tmp_path / "r.html"
+    found = evaluated(dpsel, *ask, "--unseen", 3, "--report", report, "--output", "-")
+    assert (plain["about"].pop("unseen"), found["about"].pop("unseen")) == (0, 3)
+    assert found["about"] == plain["about"]
+    rows = found["results"]
+    others = [{k: v for k, v in r.items() if not k.startswith("unseen")} for r in rows]
+    assert others == plain["results"]
+    assert found["frequencies"] == plain["frequencies"]
+    assert {row["unseen_measure"] for row in rows} == {"R^2"}
+    for row in rows:
+        if row["epsilon"] == 50:
+            assert row["unseen"] == pytest.approx(row["unseen_sis"], abs=0.03)
+            assert row["unseen_none"] < 0.0 < row["unseen"] < row["unseen_all"]
+    page = " ".join(report.read_text().split())
+    caption = "A ridge model with the picks on rows that neither it nor the selection saw: R^2"
+    assert page.index(caption) < page.index("Accuracy against epsilon")
+    for words in ("on unseen rows [95 %]", "SIS unseen", "all unseen", "none unseen"):
+        assert f">{words}</th>" in page
+        assert f"<dt>{words}</dt>" in page
+    assert f"{rows[0]['unseen']:.3f} R^2 <span" in page
+    assert ("folds of unseen rows", "3") in re.findall(r'row">([^<]*)</th><td>([^<]*)</td>', page)
+
+
+def test_coded_labels_are_the_classes_that_stump_goes_by(dpsel: Dpsel, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 50)
+    X = rng.normal(size=(150, 6))
+    # The class in the middle is apart: as numbers 0, 1 and 2 hardly anything tells the labels.
+    X[:, 2] += 8.0 * (y == 1)
+    names = np.array(["c", "a", "b"])
+    frame = pl.DataFrame({f"x{i}": column for i, column in enumerate(X.T)})
+    frame.with_columns(y=pl.Series(names[y])).write_parquet(tmp_path / "t.parquet")
+    ask = ("--k", 2, "--epsilon", 60, "--method", "stump", "--truth", "x2", "--encode-target")
+    found = evaluated(dpsel, *ask, "--unseen", 2, table=tmp_path / "t.parquet")["results"][0]
+    assert found["unseen_measure"] == "accuracy"
+    assert found["accuracy"] == 0.5
+    assert found["unseen"] > 0.6 > found["unseen_none"]
 
 
 def test_frequencies_add_up_to_k(dpsel: Dpsel) -> None:
@@ -273,6 +316,8 @@ def test_the_holder_is_told_that_it_is_not_private(dpsel: Dpsel) -> None:
         (("--k", "5", "--penalty", "nan"), "penalty must be a positive"),
         (("--k", "5", "--blocks", "0"), "blocks must be 1 or more"),
         (("--k", "5", "--delta", "2"), "delta must be"),
+        (("--k", "5", "--unseen", "1"), "unseen must be between 2 and 100, got 1"),
+        (("--k", "5", "--unseen", "101"), "unseen must be between 2 and 100, got 101"),
         (("--k", "5", "--seed", "-1"), "seed must be 0 or more"),
         (("--k", "5", "--truth", "x99"), "the truth names 'x99'"),
         (("--k", "5", "--resume"), "--resume needs --output FILE"),

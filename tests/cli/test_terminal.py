@@ -333,8 +333,12 @@ def test_a_pipe_has_no_share_and_no_time_left(long_csv: Path) -> None:
 def test_a_sweep_shows_its_share_and_the_time_left() -> None:
     command = [sys.executable, "-m", "dpsel", "evaluate"]
     asked = ["--target", "y", "--k", "2,4", "--epsilon", "1", "--trials", "40", "--threads", "1"]
-    _, shown = on_a_terminal([str(BOUNDED), *asked, "--method", "dp-sis"], command=command)
+    asked += ["--unseen", "2", "--method", "dp-sis"]
+    _, shown = on_a_terminal([str(BOUNDED), *asked], command=command)
     lines = lines_of(shown)
+    plain = " ".join(" ".join(lines).split())
+    assert plain.index("k = 4: accuracy") < plain.index("k = 4: R^2 of a model on unseen rows")
+    assert "SIS, not private" in plain
     assert any(re.match(r"evaluating [━╸╺]+ +\d+%", line) for line in lines), lines
     assert "B/s" not in shown
 

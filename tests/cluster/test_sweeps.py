@@ -13,7 +13,7 @@ pytest.importorskip("matplotlib", reason="dpsel reproduce draws figures")
 
 BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
 SWEEP = ("evaluate", BOUNDED, "--target", "y", "--k", "3,logd", "--epsilon", "0.5,2,5")
-METHODS = ("--method", "dp-sis,two-stage,kendall/permute-and-flip", "--trials", 12)
+METHODS = ("--method", "dp-sis,two-stage,kendall/permute-and-flip", "--trials", 12, "--unseen", 2)
 
 
 def at_home(dpsel: Dpsel, place: Path) -> bytes:
