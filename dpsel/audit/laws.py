@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpsel.core.arrays import FloatArray
+from dpsel.core.mechanisms.composition import round_epsilon
 
 Subset = tuple[int, ...]
 Class = tuple[int, int]
@@ -125,44 +126,18 @@ _MOST_TERMS = 5000
 
 
 def peeling_law(x: Sequence[float], k: int, epsilon: float, delta: float = 0.0) -> Law:
-    """Return the law of k rounds of the exponential mechanism."""
+    """Return the law of k rounds of the exponential mechanism.
+
+    What a round has of epsilon is the mechanism's own sum; that it keeps to epsilon and delta is
+    what an audit finds in the law.
+    """
 
     def softmax(values: FloatArray) -> FloatArray:
         weights = np.exp(values - values.max())
         return np.asarray(weights / weights.sum())
 
-    each = 0.5 * epsilon_of_a_round(epsilon, k, delta)
+    each = 0.5 * round_epsilon(epsilon, k, delta)
     return _rounds_law(_weighted(x, k, each, _limit(len(x))), k, softmax)
-
-
-def epsilon_of_a_round(epsilon: float, k: int, delta: float) -> float:
-    """Return the largest epsilon_0 at which k rounds cost (epsilon, delta).
-
-    k epsilon_0 is one bound; k epsilon_0^2 / 8-zCDP, turned into a delta, the other. It is solved
-    by halving.
-    """
-    if delta == 0:
-        return epsilon / k
-    low, high = 0.0, epsilon + 64.0
-    for _ in range(200):
-        rho = 0.5 * (low + high)
-        low, high = (rho, high) if log_delta(rho, epsilon) <= math.log(delta) else (low, rho)
-    return max(epsilon / k, math.sqrt(8.0 * low / k))
-
-
-def log_delta(rho: float, epsilon: float) -> float:
-    """Return the log of the delta of rho-zCDP at epsilon, by Canonne, Kamath & Steinke (2020).
-
-    The least over a > 0 of a ((1 + a) rho - epsilon) + a log(a) - (1 + a) log(1 + a). Its slope
-    rises with a; where it is 0 is found by halving.
-    """
-    low, high = -60.0, 60.0
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        slope = (1 + 2 * math.exp(middle)) * rho - epsilon - math.log1p(math.exp(-middle))
-        low, high = (middle, high) if slope < 0 else (low, middle)
-    a = math.exp(low)
-    return a * ((1 + a) * rho - epsilon + low) - (1 + a) * math.log1p(a)
 
 
 def permute_and_flip_law(x: Sequence[float], k: int, epsilon: float) -> Law:

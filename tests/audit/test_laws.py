@@ -12,7 +12,6 @@ from dpsel.audit.laws import (
     LAWS,
     PRINTED,
     Law,
-    epsilon_of_a_round,
     exact_law,
     is_law,
     laplace_law,
@@ -22,7 +21,6 @@ from dpsel.audit.laws import (
 )
 from dpsel.audit.loss import loss, one_way_loss
 from dpsel.audit.pairs import BUILT_IN
-from dpsel.core.mechanisms.noisy import round_epsilon
 from tests.privacy.test_margin_lipschitz import margin_law as margin_law_by_hand
 
 PARAMETERS = {"gamma": 0.5, "delta": 0.0}
@@ -81,14 +79,6 @@ def test_the_law_of_laplace_noise_is_that_of_two_draws() -> None:
     for gap in (0.0, 0.7, 30.0):
         law = laplace_law([0.0, gap], 1, 2.0)
         assert law[0,] == pytest.approx((2 + gap) * math.exp(-gap) / 4, rel=1e-9)
-
-
-def test_a_round_costs_what_the_mechanism_says() -> None:
-    for epsilon in (0.1, 1.0, 7.0):
-        for k in (1, 3, 50):
-            for delta in (0.0, 1e-9, 0.1):
-                expected = round_epsilon(epsilon, k, delta)
-                assert epsilon_of_a_round(epsilon, k, delta) == pytest.approx(expected, rel=1e-9)
 
 
 CHANCES = st.lists(st.integers(0, 20), min_size=6, max_size=6).filter(lambda w: sum(w) > 0)
