@@ -28,6 +28,7 @@ from dpsel.core.mechanisms import samplers as direct
 from dpsel.core.mechanisms import samplers as lazy
 from dpsel.core.mechanisms.binomials import log_binomial, log_binomial_gap
 from dpsel.core.mechanisms.classes import LipschitzLosses, largest_noise
+from dpsel.core.mechanisms.composition import round_epsilon
 from dpsel.core.mechanisms.registry import MECHANISMS
 from dpsel.core.randomness import Randomness, SeededRandomness, exponentials, integers_below
 from dpsel.selection.lasso import exact_top_k
@@ -125,9 +126,8 @@ def test_half_the_noise_of_one_shot_laplace_is_caught_by_sampling(monkeypatch: P
 
 
 def test_a_delta_that_is_not_the_one_claimed_is_caught_by_sampling(monkeypatch: Patch) -> None:
-    rounds = peeling.round_epsilon
     monkeypatch.setattr(
-        peeling, "round_epsilon", lambda epsilon, k, delta: 3 * rounds(epsilon, k, delta)
+        peeling, "round_epsilon", lambda epsilon, k, delta: 3 * round_epsilon(epsilon, k, delta)
     )
     found = audited("peeling", 200_000, epsilon=0.5, delta=1e-3)
     assert caught_by(found) == {"sampling", "fit to the law"}

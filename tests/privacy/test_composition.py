@@ -123,8 +123,8 @@ def test_the_law_of_peeling_keeps_epsilon_and_delta_over_neighbors(
         k = int(rng.integers(1, d))
         x = rng.uniform(0, rng.choice([1.0, 20.0]), d)
         moved = x + rng.choice([-1.0, 1.0], d)
-        laws = (peeling_law(scores.tolist(), k, epsilon, delta) for scores in (x, moved))
-        losses.append(loss(*laws, delta))
+        now, then = (peeling_law(scores.tolist(), k, epsilon, delta) for scores in (x, moved))
+        losses.append(loss(now, then, delta))
     assert 0.0 < max(losses) <= epsilon
 
 
