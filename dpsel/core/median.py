@@ -114,9 +114,10 @@ class MedianLaw:
 
 def _pieces(y: FloatArray, epsilon: Fraction, steps: int) -> Iterator[Piece]:
     """Give the pieces of the law in the order of floats."""
-    levels = _levels(_rate(epsilon, steps))
     ordered = np.sort(y[~np.isnan(y)])
-    n, farthest = len(ordered), len(levels) - 1
+    n = len(ordered)
+    levels = _levels(_rate(epsilon, steps), n)
+    farthest = len(levels) - 1
     # Further from the middle than that, all levels are the last one.
     first, last = max(0, (n - farthest) // 2), min(n, (n + farthest) // 2 + 1)
     if first < last:
@@ -163,10 +164,14 @@ def _rate(epsilon: Fraction, steps: int) -> int:
     return min(1 << _RATE_BITS, math.ceil(above * (1 << _RATE_BITS)))
 
 
-def _levels(rate: int) -> list[int]:
-    """Return g from 0 on, until it does not change any more."""
+def _levels(rate: int, most: int) -> list[int]:
+    """Return g from 0 to `most`, or until it does not change any more.
+
+    No value is further from the middle than there are rows, and for a small epsilon that comes long
+    before g stops changing.
+    """
     levels = [1 << _STARTING_BITS]
-    while (level := -(-levels[-1] * rate >> _RATE_BITS)) < levels[-1]:
+    while len(levels) <= most and (level := -(-levels[-1] * rate >> _RATE_BITS)) < levels[-1]:
         levels.append(level)
     return levels
 

@@ -232,7 +232,7 @@ def test_runs_of_taus_are_what_the_definition_says(
     y: list[float], epsilon: Fraction, tau: int
 ) -> None:
     pieces = law_of(y, epsilon, 1)
-    levels = _levels(_rate(epsilon, 1))
+    levels = _levels(_rate(epsilon, 1), 10**6)
     for value in set(y):
         piece = next(p for p in pieces if p.first <= key_of(value) < p.last)
         assert sum(count for count, _ in piece.runs) == TAUS + 1
@@ -304,10 +304,20 @@ def test_levels_fall_by_no_more_than_epsilon_allows(epsilon: Fraction, steps: in
     exact = Context(prec=80).exp(-Decimal(exponent.numerator) / Decimal(exponent.denominator))
     assert Fraction(exact) <= Fraction(rate, 1 << 64) <= Fraction(exact) + Fraction(2, 1 << 64)
     if exponent > Fraction(1, 1000):
-        levels = _levels(rate)
+        levels = _levels(rate, 10**6)
         for a, b in pairwise(levels):
             assert b << 64 >= a * rate
         assert -(-levels[-1] * rate >> 64) == levels[-1]
+        for most in (0, 1, 50):
+            assert _levels(rate, most) == levels[: most + 1]
+
+
+def test_a_tiny_epsilon_takes_no_more_levels_than_there_are_rows() -> None:
+    # All of them would be some 10^14.
+    rate = _rate(Fraction(1, 10**12), 1)
+    assert len(_levels(rate, 50)) == 51
+    law = MedianLaw(np.arange(50.0), Fraction(1, 10**12), 1)
+    assert {level for piece in law.pieces for _, level in piece.runs} <= {*_levels(rate, 50)}
 
 
 def zero_inflated(rng: np.random.Generator) -> FloatArray:
