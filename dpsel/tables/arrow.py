@@ -107,7 +107,7 @@ class ArrowFileTable:
         with plain_errors(self.label, _KIND):
             for number in self._groups:
                 if layout.whole_rows:
-                    batch = self._reader(None).get_batch(number)
+                    batch = self._reader(None, mapped=True).get_batch(number)
                     yield from pending_batches(batch, layout, rows, self.label)
                     continue
                 found = self._read(number, marks)
@@ -188,10 +188,17 @@ class ArrowFileTable:
         places = {position: place for place, position in enumerate(sorted(positions))}
         return [sound(batch.column(places[position])) for position in positions]
 
-    def _reader(self, positions: list[int] | None) -> pa.ipc.RecordBatchFileReader:
-        """Return a reader of its own, for one thread, that decodes only some columns."""
+    def _reader(
+        self, positions: list[int] | None, *, mapped: bool = False
+    ) -> pa.ipc.RecordBatchFileReader:
+        """Return a reader of its own, for one thread, that decodes only some columns.
+
+        Few columns are read, and not mapped: that takes no longer, and a device that fails is an
+        error then, and no signal. All columns of a batch may be more than memory holds.
+        """
         place = self._place() if callable(self._place) else self._place
-        place = pa.memory_map(place) if isinstance(place, str) else place
+        if isinstance(place, str):
+            place = pa.memory_map(place) if mapped else pa.OSFile(place)
         options = pa.ipc.IpcReadOptions(included_fields=positions, use_threads=False)
         return pa.ipc.open_file(place, options=options)
 

@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 @pytest.mark.parametrize("error", ["EIO", "ESTALE"])
 @pytest.mark.parametrize("first", [2, 4])
-@pytest.mark.parametrize("name", [name for name in FILES if name != "t.arrow"])
+@pytest.mark.parametrize("name", FILES)
 def test_a_device_that_fails_is_no_damaged_file(
     folder: Path, name: str, first: int, error: str
 ) -> None:

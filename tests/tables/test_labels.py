@@ -65,5 +65,5 @@ def test_the_same_texts_are_missing_in_features_and_targets_of_every_format(
 def test_a_text_for_a_missing_label_cannot_be_asked_for(label: str) -> None:
     for coding in ({"positive": label}, {"classes": ("ill", label, "well")}):
         with pytest.raises(UsageError) as raised:
-            TargetCoding(**coding)  # type: ignore[arg-type]
+            TargetCoding(**coding)
         assert str(raised.value) == f"'{label}' stands for a missing label; name another one"
