@@ -4,6 +4,7 @@ from dpsel.budget.options import Payment
 from dpsel.cli.forms import form
 from dpsel.cli.options import TableArgument, Terminal, Writing
 from dpsel.cluster.place import Place
+from dpsel.dictionary.options import DictionaryFile
 from dpsel.selection.options import (
     Bounding,
     Columns,
@@ -22,6 +23,7 @@ def select(
     columns: Columns,
     facts: TargetFacts,
     bounding: Bounding,
+    dictionary: DictionaryFile,
     privacy: Privacy,
     scoring: Scoring,
     drawing: Drawing,
@@ -46,7 +48,7 @@ def select(
     from dpsel.selection.api import select_job
     from dpsel.selection.request import make_request, select_run
 
-    request = make_request(columns, facts, bounding, privacy, scoring, drawing, reading)
+    request = make_request(columns, facts, bounding, privacy, scoring, drawing, reading, dictionary)
     scheduler = place.scheduler()
     release_table(
         table,

@@ -95,6 +95,8 @@ class Selection:
     """What each step took of epsilon, if there were several."""
     question: Question | None = None
     """What was asked; None in records of the first version."""
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The columns of every selected feature that is a group."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, in the order they are printed."""
@@ -103,6 +105,7 @@ class Selection:
             "schema": SCHEMA_ID,
             "selected_indices": list(self.selected_indices),
             "selected_features": list(self.selected_features),
+            **_groups_dict(self.groups),
             "k": self.k,
             "n_features": self.n_features,
             **({} if question is None else question.asked()),
@@ -132,6 +135,7 @@ class Selection:
             no_guarantee_because=fields["no_guarantee_because"],
             version=fields["version"],
             budget=tuple(Part(**part) for part in fields.get("budget", ())),
+            groups={name: tuple(found) for name, found in fields.get("groups", {}).items()},
             question=Question.from_dict(fields),
         )
 
@@ -389,6 +393,12 @@ def _record(
         no_guarantee_because=because,
         version=__version__,
     )
+
+
+def _groups_dict(groups: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return selected groups as a field of a record; none if there are none."""
+    members = {name: list(columns) for name, columns in groups.items()}
+    return {"groups": members} if members else {}
 
 
 def _budget_dict(budget: Sequence[Part]) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from dpsel.system.text import nearest
 from dpsel.tables.bounds_file import PublicBounds
 from dpsel.tables.columns import Column, Kind
 
-_NO_FACTS = ColumnFacts()
 _KINDS = {
     ColumnKind.CATEGORY: Kind.CATEGORY,
     ColumnKind.TEXT: Kind.TEXT,
@@ -46,15 +45,21 @@ class Described:
             name for name, facts in self.facts.items() if facts.kind is ColumnKind.NUMBER
         )
 
-    def columns(self, columns: Sequence[Column]) -> tuple[Column, ...]:
-        """Return columns of the kinds that are stated, where these are no numbers."""
-        return tuple(self._column(column) for column in columns)
+    def columns(self, columns: Sequence[Column], classes: str | None) -> tuple[Column, ...]:
+        """Return columns of the kinds that are stated, where these are no numbers.
 
-    def _column(self, column: Column) -> Column:
-        """Return one column of the kind that is stated."""
-        kind = _KINDS.get(self.facts.get(column.name, _NO_FACTS).kind or ColumnKind.NUMBER)
-        known = column.kind in (Kind.NUMBER, Kind.UNKNOWN)
-        return column if kind is None or not known else column._replace(kind=kind)
+        `classes` is a column that is said to hold classes, if any is.
+        """
+        told = ((name, facts.kind) for name, facts in self.facts.items())
+        kinds = {name: _KINDS[kind] for name, kind in told if kind in _KINDS}
+        if classes is not None:
+            kinds[classes] = Kind.CATEGORY
+        return tuple(
+            column._replace(kind=kinds[column.name])
+            if column.name in kinds and column.kind in (Kind.NUMBER, Kind.UNKNOWN)
+            else column
+            for column in columns
+        )
 
     def bounds(self, label: str, target: Interval | None) -> PublicBounds:
         """Return the ranges of the columns as public bounds."""

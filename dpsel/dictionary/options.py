@@ -3,10 +3,27 @@
 Imports nothing heavy: the command line shows these, and `--help` is instant.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
+from typing import Any
 
 from dpsel.options import option
+
+COLUMNS = "Columns"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DictionaryFile:
+    """The dictionary of a table, for commands that read one."""
+
+    dictionary: str | Path | Mapping[str, Any] | None = option(
+        "--dictionary FILE",
+        "Public facts about the columns, in TOML. See `dpsel dictionary`.",
+        None,
+        panel=COLUMNS,
+    )
 
 
 class DictionaryFormat(StrEnum):

@@ -93,7 +93,7 @@ def make_preprocess_request(
         ),
         positive=columns.positive,
         encode=encode,
-        classes=None if coding.classes is None else class_list(coding.classes),
+        classes=None if coding.classes is None else class_list(coding.classes.split(",")),
         bounds=public,
         center=_default_center(scale) if method.center is None else method.center,
         scale=scale,

@@ -10,6 +10,7 @@ from dpsel.budget.account import open_account
 from dpsel.budget.options import Payment
 from dpsel.cluster.place import Place, Scheduler
 from dpsel.core.release import Selection
+from dpsel.dictionary.options import DictionaryFile
 from dpsel.errors import UsageError
 from dpsel.options import filled
 from dpsel.reporter import Reporter
@@ -48,6 +49,7 @@ def select(
     bounds: str | Path | Mapping[str, Any] | None = None,
     lower: float | None = None,
     upper: float | None = None,
+    dictionary: str | Path | Mapping[str, Any] | None = None,
     method: str = "stump",
     score: str | None = None,
     mechanism: str | None = None,
@@ -104,6 +106,8 @@ def select(
         bounds: Public bounds: a TOML or JSON file, or a mapping of that shape.
         lower: The public lower bound of every column, together with `upper`.
         upper: The public upper bound of every column.
+        dictionary: Public facts about the columns: a TOML file, or a mapping of that shape; see
+            docs/dictionary.md. Other arguments win over it.
         method: A score and a mechanism by one name: `stump`, which needs no bounds, `dp-sis`, the
             paper's, `kendall` or `dpkendall`.
         score: The name of the score, if it is not the method's.
@@ -143,7 +147,7 @@ def select(
         **locals(),
         "features": (features,) if isinstance(features, str) else tuple(features),
         "exclude": (exclude,) if isinstance(exclude, str) else tuple(exclude),
-        "classes": classes if classes is None or isinstance(classes, str) else ",".join(classes),
+        "classes": classes if classes is None or isinstance(classes, str) else tuple(classes),
         "dry_run": False,
     }
     request = make_request(
@@ -154,6 +158,7 @@ def select(
         filled(Scoring, given),
         filled(Drawing, given),
         filled(Reading, given),
+        filled(DictionaryFile, given),
     )
     reporter, day = _Warner(), stated_date(filled(Statement, given).date)
     account = open_account(select_run(table, request), filled(Payment, given), reporter)
@@ -189,6 +194,8 @@ def _dpkendall_job(
 
     if scheduler is not None or request.wanted.person is not None:
         raise UsageError("dpkendall protects rows, on this machine: no --person, no --cluster")
+    if request.dictionary is not None and request.dictionary.groups:
+        raise UsageError("dpkendall selects columns: it takes no dictionary with groups")
     own = BaselineRequest(request, Baseline.DPKENDALL, private=True, blocks=Blocks())
     return BaselineJob(table, own, reporter)
 

@@ -72,7 +72,7 @@ class Columns(FeatureColumns):
 class TargetFacts:
     """What is publicly known of the target. Each fact saves what it would cost to find out."""
 
-    classes: str | None = option(
+    classes: str | tuple[str, ...] | None = option(
         "--classes A,B,C",
         "The labels of a target with three classes or more. Public.",
         None,

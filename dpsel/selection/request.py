@@ -27,7 +27,10 @@ from dpsel.core.persons import PersonLimit
 from dpsel.core.release import Question, StumpRequest
 from dpsel.core.scores.registry import STUMP, find_score
 from dpsel.core.target import Target, public_center
+from dpsel.dictionary.facts import Dictionary
+from dpsel.dictionary.options import DictionaryFile
 from dpsel.errors import UsageError
+from dpsel.selection.described import dictionary_of, filled_in, written_ranges
 from dpsel.selection.options import (
     METHODS,
     Bounding,
@@ -84,6 +87,9 @@ class Request:
     method: Method
     stump: StumpRequest | None
     """What the score `stump` needs to know; None for other scores."""
+    dictionary: Dictionary | None = None
+    by_ranges: bool = False
+    """Whether the bounds are the ranges of the dictionary."""
 
     def person_limit(self) -> PersonLimit | None:
         """Return what counts a person's rows, None where rows are protected."""
@@ -110,6 +116,7 @@ def make_request(
     scoring: Scoring,
     drawing: Drawing,
     reading: Reading,
+    dictionary: DictionaryFile | None = None,
 ) -> Request:
     """Check everything that can be checked without the table."""
     k = _asked_k(privacy)
@@ -119,10 +126,16 @@ def make_request(
     score, mechanism = METHODS[method]
     score, mechanism = scoring.score or score, drawing.mechanism or mechanism
     kind = find_score(score)
+    told = None if dictionary is None else dictionary_of(dictionary)
+    if told is not None:
+        columns, facts, privacy = filled_in(told, columns, facts, privacy, stump=score == STUMP)
     parameters = _parameters(method, mechanism, drawing, privacy.epsilon)
     public, given = public_bounds(bounding)
     if given and not kind.needs_bounds:
         raise UsageError(f"the score {score} needs no bounds; leave them out")
+    by_ranges = False
+    if told is not None and told.has_ranges and kind.needs_bounds and not given:
+        public, given, by_ranges = written_ranges(told, columns.target), True, True
     coding = TargetCoding(columns.positive, _three_classes(facts.classes))
     return Request(
         wanted=Wanted(
@@ -153,6 +166,8 @@ def make_request(
         threads=plan_threads(reading.threads),
         method=method,
         stump=_stump(score, mechanism, coding, facts, privacy),
+        dictionary=told,
+        by_ranges=by_ranges,
     )
 
 
@@ -214,11 +229,11 @@ def _target(coding: TargetCoding, facts: TargetFacts) -> Target:
     return Target(classes=2, share=share)
 
 
-def _three_classes(text: str | None) -> tuple[str, ...] | None:
+def _three_classes(given: str | tuple[str, ...] | None) -> tuple[str, ...] | None:
     """Return the labels of three classes or more, if any are named."""
-    if text is None:
+    if given is None:
         return None
-    classes = class_list(text)
+    classes = class_list(given.split(",") if isinstance(given, str) else given)
     if len(classes) < 3:
         raise UsageError("--classes needs three labels or more; for two, name one with --positive")
     return classes
@@ -306,6 +321,7 @@ def public_parameters(table: Any, request: Request, **more: Any) -> dict[str, An
         "positive": request.coding.positive,
         **_stump_parameters(request),
         "bounds": request.bounds.to_dict(),
+        **({} if request.dictionary is None else {"dictionary": request.dictionary.to_dict()}),
         "scope": guarantee.scope.why,
         "input-format": request.reading.input_format,
         "separator": request.reading.separator,

@@ -9,12 +9,14 @@ from typing import Any, Protocol
 from dpsel.budget.account import NoAccount
 from dpsel.core.batch import Batch
 from dpsel.core.bounds import Bounds
+from dpsel.core.groups import Features
 from dpsel.core.guarantee import Guarantee, check_k
 from dpsel.core.release import DrawnBy, Question, Selection, release
 from dpsel.core.scores.base import KeepsRows, Score, Scores, WorksAtTheEnd
 from dpsel.core.scores.registry import find_score
 from dpsel.errors import UsageError
 from dpsel.reporter import Reporter
+from dpsel.selection.described import told_bounds, told_columns, told_groups
 from dpsel.selection.record import selection_text
 from dpsel.selection.request import Request
 from dpsel.system.workers import Threads, one_blas_thread
@@ -123,6 +125,7 @@ class TableJob:
     def checked(self, table: Table, account: NoAccount) -> Iterator[None]:
         """Check columns, bounds and k."""
         self._layout = layout_of(table, self._request, self._reporter)
+        self._features = features_of(table, self._layout, self._request)
         refuse_unbounded(table, self._request)
         refuse_partial_scope(table, self._request, account)
         self._bounds = bounds_of(table, self._layout, self._request)
@@ -158,15 +161,16 @@ class SelectJob(TableJob):
 
     def release(self, private: "Scored") -> Selection:
         """Draw once."""
-        request = self._request
-        return release(
-            private.scores,
-            self._layout.names,
+        request, features = self._request, self._features
+        selection = release(
+            features.scores(private.scores),
+            features.names,
             request.k,
             covered(request.guarantee, private.provenance),
             DrawnBy(request.score, request.mechanism, request.parameters),
             request.seed,
         )
+        return features.stated(selection)
 
     def _add_rows(self, table: Table, score: Score) -> "Found":
         """Add all rows to a score, on all cores."""
@@ -218,19 +222,30 @@ class Found:
 
 def layout_of(table: Table, request: Request, reporter: Reporter) -> Layout:
     """Return which columns play which part; refuse a k that does not fit them."""
-    layout = choose_columns(table.columns, request.wanted, table.label)
-    check_k(request.k, len(layout.names))
+    columns, wanted = table.columns, request.wanted
+    if request.dictionary is not None:
+        columns, wanted = told_columns(request.dictionary, columns, wanted)
+    layout = choose_columns(columns, wanted, table.label)
+    check_k(request.k, len(features_of(table, layout, request).names))
     for note in nameless_notes(table.columns, table.label):
         reporter.note(note)
     return layout
 
 
+def features_of(table: Table, layout: Layout, request: Request) -> Features:
+    """Return what is selected from: the chosen columns, and groups of them."""
+    groups = told_groups(request.dictionary, table.columns, layout.names)
+    return Features.of(layout.names, groups)
+
+
 def bounds_of(table: Table, layout: Layout, request: Request) -> Bounds:
     """Return the public bounds of the chosen columns."""
     names = [column.name for column in visible_columns(table.columns)]
-    bounds = request.bounds.resolve(
-        layout.names, request.wanted.target, names, coded=request.coding.of_text
-    )
+    public, target, coded = request.bounds, request.wanted.target, request.coding.of_text
+    if request.by_ranges and request.dictionary is not None:
+        told = request.dictionary
+        public = told_bounds(told, table.columns, layout.names, target, coded=coded)
+    bounds = public.resolve(layout.names, target, names, coded=coded)
     return replace(bounds, two_classes=request.coding.two_classes)
 
 

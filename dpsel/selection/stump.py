@@ -6,6 +6,7 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.batch import Batch
+from dpsel.core.groups import GroupedColumns
 from dpsel.core.picks import rows_needed
 from dpsel.core.release import DrawnBy, Selection, StumpRequest, release_stump
 from dpsel.core.scores.stump import Cells, WeightRule, stump_scores
@@ -33,13 +34,14 @@ class StumpJob(TableJob):
         request = self._request
         assert isinstance(request.stump, StumpRequest)
         selection = release_stump(
-            private,
-            self._layout.names,
+            GroupedColumns(private, self._features),
+            self._features.names,
             request.stump,
             request.guarantee,
             DrawnBy(request.score, request.mechanism, request.parameters),
             request.seed,
         )
+        selection = self._features.stated(selection)
         self._tell(private)
         if selection.guarantee is None:
             return selection
@@ -49,7 +51,7 @@ class StumpJob(TableJob):
 
     def _hint(self) -> None:
         """Tell the holder, from public numbers, how many rows it takes."""
-        k, d = self._request.k, len(self._layout.names)
+        k, d = self._request.k, len(self._features.names)
         epsilon = self._request.guarantee.epsilon
         self._reporter.hint(
             f"to select {k} of {d} features at epsilon {epsilon:g} better than by chance takes "

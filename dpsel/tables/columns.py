@@ -134,6 +134,10 @@ class Wanted:
     """Whether there are bounds: what has bounds is numbers."""
     words: bool = False
     """Whether features may hold anything, and not only numbers."""
+    never: frozenset[str] = frozenset()
+    """Columns that are never features: so their dictionary says."""
+    typed: bool = False
+    """Whether there is a dictionary: no cell then decides what a column holds."""
 
 
 def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Layout:
@@ -158,6 +162,9 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
     out |= set() if person is None else {person}
     by_name = Use.NAMED
     named_only = {place for place, column in enumerate(columns) if column.use is by_name}
+    if wanted.never:
+        _refuse_never(names, wanted)
+        out |= {place for place, name in enumerate(names) if name in wanted.never}
     if wanted.features:
         matching = _matching(names, wanted.features, "--features", label, named_only)
         features = sorted(matching - out)
@@ -180,8 +187,16 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
         target=target,
         labels=wanted.labels,
         person=person,
-        typed=wanted.bounded or bool(wanted.features),
+        typed=wanted.typed or wanted.bounded or bool(wanted.features),
     )
+
+
+def _refuse_never(names: Sequence[str], wanted: Wanted) -> None:
+    """Refuse columns that are asked for by name, and are never features."""
+    named = _split_lists(wanted.features, frozenset(names))
+    for name in named:
+        if name in wanted.never:
+            raise UsageError(f"--features: '{name}' is never a feature: so its dictionary says")
 
 
 def visible_columns(columns: Sequence[Column]) -> Sequence[Column]:

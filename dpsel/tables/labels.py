@@ -107,9 +107,9 @@ def label_interval(coding: TargetCoding) -> Interval:
     return Interval(0.0, float(max(1, len(coding.classes) - 1)))
 
 
-def class_list(text: str) -> tuple[str, ...]:
-    """Return the labels in a list with commas."""
-    classes = tuple(label.strip() for label in text.split(","))
+def class_list(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return labels that are different and not empty."""
+    classes = tuple(label.strip() for label in labels)
     if len(set(classes)) < len(classes) or "" in classes:
         raise UsageError("classes must be different labels with commas between them")
     return classes

@@ -10,7 +10,7 @@ from dpsel.dictionary.facts import ColumnFacts
 from dpsel.dictionary.toml_file import parse_dictionary
 from tests.cli.conftest import Dpsel
 
-HOSTILE = ['a"b', "x*y", "\x1b[31mred", "ä", "#", "two\nlines", ""]
+HOSTILE = ['a"b', "x*y", "\x1b[31mred", "ä", "#", "two\nlines"]
 
 
 def test_a_skeleton_is_a_dictionary_of_all_columns(tmp_path: Path, dpsel: Dpsel) -> None:

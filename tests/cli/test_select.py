@@ -55,7 +55,7 @@ def test_a_record_with_the_fields_of_a_later_version_is_one_too(dpsel: Dpsel) ->
     record = record_of(dpsel("select", BOUNDED, *ASK).out)
     later = {**record, "further": 1, "guarantee": {**record["guarantee"], "further": 1}}
     jsonschema.validate(later, SCHEMA)
-    assert SCHEMA["properties"].keys() == PUBLIC | IF_GIVEN | {"budget"}
+    assert SCHEMA["properties"].keys() == PUBLIC | IF_GIVEN | {"budget", "groups"}
     assert record["guarantee"].keys() == SCHEMA["properties"]["guarantee"]["properties"].keys()
 
 
