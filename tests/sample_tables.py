@@ -16,6 +16,7 @@ from dpsel.cluster.place import Scheduler
 from dpsel.cluster.shards import Cluster
 from dpsel.core.release import Selection
 from dpsel.core.scores.base import Scores
+from dpsel.dictionary.options import DictionaryFile
 from dpsel.options import filled
 from dpsel.reporter import Reporter
 from dpsel.selection.api import select_job
@@ -49,6 +50,7 @@ DEFAULTS: dict[str, Any] = {
     "bounds": None,
     "lower": None,
     "upper": None,
+    "dictionary": None,
     "score": "dot",
     "mechanism": "canonical-lipschitz",
     "gamma": None,
@@ -99,6 +101,7 @@ def request_for(**options: Any) -> Request:
         filled(Scoring, given),
         filled(Drawing, given),
         filled(Reading, given),
+        filled(DictionaryFile, given),
     )
 
 

@@ -195,6 +195,24 @@ def test_wide_files_are_scored_alike(
     assert tree.shares > 1
 
 
+@pytest.mark.parametrize("score", ADDED_UP)
+def test_groups_of_a_dictionary_are_scored_alike(
+    score: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = write_files(FRAME, tmp_path / "t", "parquet", [20, 30])
+    names = [name for name in FRAME.columns if name not in ("who", "label", "y")]
+    told = {
+        "person": "who",
+        "columns": {"label": {"kind": "ignore"}},
+        "groups": {"some": {"columns": names[1:3]}},
+    }
+    options = {"score": score, "dictionary": told}
+    cluster = Cluster(Tree(np.random.default_rng(0)), 2000)
+    found = exact_scores(place, options, cluster, monkeypatch)
+    assert found == exact_scores(place, options, None, monkeypatch)
+    assert len(found[1][0][0]) == len(names) - 1
+
+
 @pytest.mark.parametrize("footer", [1, 1 << 20])
 def test_odd_persons_and_an_index_in_some_files_are_read_alike(
     footer: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

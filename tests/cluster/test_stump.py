@@ -79,3 +79,18 @@ def test_shards_give_the_same_scores_as_one_machine(
     assert there.record == here.record
     assert seen[0] == seen[1]
     assert here.selection.selected_features == ("signal", "told")
+
+
+def test_groups_of_a_dictionary_are_selected_alike(tmp_path: Path) -> None:
+    mixed_table(200).write_parquet(tmp_path / "t.parquet", row_group_size=30)
+    told = {
+        "columns": {"who": {"kind": "id"}},
+        "groups": {"both": {"columns": ["ward", "signal"]}},
+    }
+    asked = {"k": 2, "epsilon": 3.0, "seed": 5, "score": "stump", "mechanism": "permute-and-flip"}
+    request = request_for(**asked, dictionary=told)
+    path = str(tmp_path / "t.parquet")
+    here = carry_out(StumpJob(path, request, Silent()), free_account(path, request))
+    job = InShards(path, request, Silent(), Scheduler("tcp://nowhere:1", 1))
+    assert carry_out(job, free_account(path, request)).record == here.record
+    assert here.selection.n_features == 3
