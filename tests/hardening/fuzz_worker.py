@@ -8,8 +8,10 @@ So does a case after which the process has taken much memory, unless it was the 
 innocent, and is to be run again as the first of another process. Nothing is run after it.
 """
 
+import csv
 import faulthandler
 import importlib
+import io
 import json
 import os
 import re
@@ -17,7 +19,7 @@ import resource
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -96,7 +98,7 @@ def run_case(this: Original) -> Ended:
 def complaint(this: Original, ended: Ended) -> str | None:
     """Return what is wrong with how a case ended, None if nothing is."""
     code, out, err = ended.code, ended.out, ended.err
-    if leaks(out + err + ended.by_libraries) and not _names_are_cells(this):
+    if leaks(_without_names(this, out + err + ended.by_libraries)):
         return f"leaks: {err or out}{ended.by_libraries}"
     lines = err.splitlines()
     while lines and _BEFORE_A_ROW.fullmatch(lines[0]):
@@ -137,13 +139,21 @@ def _record_complaint(this: Original, out: str) -> str | None:
     return None if found is None else f"no valid record: {found.message}"
 
 
-def _names_are_cells(this: Original) -> bool:
-    """Return whether the damage made names, which are public, out of cells."""
+def _without_names(this: Original, shown: str) -> str:
+    """Return what was printed without names of columns, which are public, told as such.
+
+    That is in the quotes of a message or of a record: damage may make names out of cells.
+    """
+    if not this.damaged.endswith((".csv", ".tsv", ".txt")):
+        return shown
     # Blank lines above the names are skipped by the readers.
-    first = this.files[this.damaged].lstrip(b"\r\n").split(b"\n")[0]
-    return this.damaged.endswith((".csv", ".tsv", ".txt")) and leaks(
-        first.decode("utf-8", "replace")
-    )
+    text = this.files[this.damaged].lstrip(b"\r\n").decode("utf-8", "replace")
+    for separator in (",", "\t"):
+        with suppress(csv.Error, StopIteration):
+            for name in next(csv.reader(io.StringIO(text, newline=""), delimiter=separator)):
+                for quoted in (f"'{name}'", json.dumps(name), json.dumps(name, ensure_ascii=False)):
+                    shown = shown.replace(quoted, "")
+    return shown
 
 
 @contextmanager

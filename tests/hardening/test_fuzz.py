@@ -6,10 +6,12 @@ DPSEL_FUZZ_FIRST=N begins with case N; `pytest -m long` runs 400,000 others.
 """
 
 import os
+import sys
 from dataclasses import replace
 
 import pytest
 
+import dpsel.cli.app as command_line
 from dpsel.errors import InputError
 from tests.hardening.canaries import NUMBER, TEXT, leaks
 from tests.hardening.fuzz_cases import BY_DEFAULT, case, originals
@@ -142,6 +144,49 @@ def test_the_judge_tells_what_a_library_prints_from_a_message_of_ours(
     assert complaint(this, ended) is None
     # The command keeps it back, a program that uses the Python interface does not.
     shown = TEXT.encode()
+    assert (complaint(this, run_case(this)) or "").startswith("leaks")
+
+
+NAMED_BY_CELLS = 1154985
+"""Its first line breaks are lost: names are HIVcanary0 and HIVcanary, too, and not HIVcanary3."""
+
+
+@pytest.mark.parametrize(
+    ("message", "wrong"),
+    [
+        (f"error: t.csv: column '{TEXT}0' holds text\n", False),
+        (f"error: t.csv: column '{TEXT}3' holds text\n", True),
+        (f"error: t.csv: could not parse `{TEXT}0`\n", True),
+        (f"error: t.csv: row {TEXT}\n", True),
+        (f"error: t.csv: column '{TEXT}0' holds {TEXT}1\n", True),
+    ],
+)
+def test_names_that_were_cells_may_be_told_as_names_and_no_cell_may(
+    message: str, wrong: bool
+) -> None:
+    this = case(NAMED_BY_CELLS)
+    found = complaint(this, Ended(3, "", message))
+    assert (found or "").startswith("leaks") if wrong else found is None
+    by_library = complaint(this, Ended(3, "", "error: no\n", message))
+    assert (by_library or "").startswith("leaks") is wrong
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("number", [1125099, 1143878, NAMED_BY_CELLS])
+def test_the_judge_notices_a_leak_in_the_files_for_which_it_was_changed(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that shows a cell after it opened, or failed to open, the very file."""
+    this = case(number)
+    assert complaint(this, run_case(this)) is None
+    run = command_line.run
+
+    def leaking(arguments: list[str]) -> int:
+        code = run(arguments)
+        sys.stderr.write(f"note: {TEXT}3\n")
+        return code
+
+    monkeypatch.setattr(command_line, "run", leaking)
     assert (complaint(this, run_case(this)) or "").startswith("leaks")
 
 
