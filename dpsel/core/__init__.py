@@ -41,12 +41,14 @@ The order in which to read:
     mechanisms/lipschitz.py     the default mechanism, with classes.py, samplers.py, ranking.py
                                 and binomials.py
     mechanisms/noisy.py         others: peeling and one-shot Laplace; permute_and_flip.py, joint.py
+    mechanisms/composition.py   what k rounds cost together, with a delta
     mechanisms/registry.py      the mechanisms by name
     release.py                  scores, one draw, a record: the way out
 
 Then, what needs all rows of a column at once, and what spends epsilon in several steps:
 
     matrix.py, mapper.py        all rows, wherever they are; work that may be shared out
+    row_ranks.py                numbers as their ranks within the row
     scores/kendall.py           pairs of rows that agree
     rounds.py                   dpkendall: k rounds
     votes.py                    two-stage: blocks of rows vote

@@ -43,6 +43,8 @@ class Question:
     features: tuple[str, ...] = ()
     """Names or globs of the columns to choose from, as they were given; all if empty."""
     exclude: tuple[str, ...] = ()
+    row_ranks: bool = False
+    """Whether numbers were scored by their ranks within the row."""
     method: str | None = None
     """A name for score and mechanism together; None if these two have none."""
     run_id: str | None = None
@@ -55,8 +57,9 @@ class Question:
             "classes": list(self.classes),
             "features": list(self.features),
             "exclude": list(self.exclude),
+            "row_ranks": self.row_ranks,
         }
-        found = {name: value for name, value in given.items() if value not in (None, [])}
+        found = {name: value for name, value in given.items() if value not in (None, [], False)}
         return {"target": self.target, **found, "method": self.method}
 
     def occasion(self) -> dict[str, Any]:
@@ -69,9 +72,12 @@ class Question:
         """Return the question in a record; None if it is of a version that has none."""
         if "target" not in fields:
             return None
-        lists = {name: tuple(fields.get(name, ())) for name in ("classes", "features", "exclude")}
-        texts = {name: fields.get(name) for name in ("positive", "method", "run_id", "date")}
-        return cls(fields["target"], **lists, **texts)
+        given: dict[str, Any] = {"row_ranks": bool(fields.get("row_ranks", False))}
+        for name in ("classes", "features", "exclude"):
+            given[name] = tuple(fields.get(name, ()))
+        for name in ("positive", "method", "run_id", "date"):
+            given[name] = fields.get(name)
+        return cls(fields["target"], **given)
 
 
 @dataclass(frozen=True)

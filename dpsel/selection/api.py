@@ -52,6 +52,7 @@ def select(
     dictionary: str | Path | Mapping[str, Any] | None = None,
     method: str = "stump",
     score: str | None = None,
+    row_ranks: bool = False,
     mechanism: str | None = None,
     gamma: float | None = None,
     sampler: str | None = None,
@@ -111,6 +112,8 @@ def select(
         method: A score and a mechanism by one name: `stump`, which needs no bounds, `dp-sis`, the
             paper's, `kendall` or `dpkendall`.
         score: The name of the score, if it is not the method's.
+        row_ranks: For stump and kendall: score each number by its rank among the features of its
+            row, as for expression arrays. It costs no epsilon.
         mechanism: The name of the mechanism, if it is not the method's.
         gamma: For the Lipschitz mechanisms: the weight of the worst included score, 0 to 1.
         sampler: For the Lipschitz mechanisms: `lazy` or `direct`.
@@ -170,6 +173,8 @@ def select_job(
     table: Any, request: Request, reporter: Reporter, scheduler: Scheduler | None
 ) -> Job:
     """Return the job of a request: by its method, here or on a cluster."""
+    if request.row_ranks and scheduler is not None:
+        raise UsageError("--row-ranks is worked out on this machine: leave out --cluster")
     if request.method is Method.DPKENDALL:
         return _dpkendall_job(table, request, reporter, scheduler)
     if scheduler is None and request.stump is None:

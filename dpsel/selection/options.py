@@ -208,6 +208,13 @@ class Scoring:
         shown="the method's",
         panel=METHOD,
     )
+    row_ranks: bool = option(
+        "--row-ranks",
+        "stump and kendall: score each number by its rank among the features of its row, as for "
+        "expression arrays. It costs no epsilon.",
+        False,
+        panel=METHOD,
+    )
 
 
 class Baseline(StrEnum):

@@ -90,6 +90,8 @@ class Request:
     dictionary: Dictionary | None = None
     by_ranges: bool = False
     """Whether the bounds are the ranges of the dictionary."""
+    row_ranks: bool = False
+    """Whether numbers are scored by their ranks within the row."""
 
     def person_limit(self) -> PersonLimit | None:
         """Return what counts a person's rows, None where rows are protected."""
@@ -104,6 +106,7 @@ class Request:
             classes=self.coding.classes or (),
             features=self.wanted.features,
             exclude=self.wanted.exclude,
+            row_ranks=self.row_ranks,
             method=str(self.method) if named else None,
         )
 
@@ -136,6 +139,8 @@ def make_request(
     by_ranges = False
     if told is not None and told.has_ranges and kind.needs_bounds and not given:
         public, given, by_ranges = written_ranges(told, columns.target), True, True
+    if scoring.row_ranks and (kind.needs_bounds or method is Method.DPKENDALL):
+        raise UsageError("--row-ranks goes with the methods stump and kendall")
     coding = TargetCoding(columns.positive, _three_classes(facts.classes))
     return Request(
         wanted=Wanted(
@@ -168,6 +173,7 @@ def make_request(
         stump=_stump(score, mechanism, coding, facts, privacy),
         dictionary=told,
         by_ranges=by_ranges,
+        row_ranks=scoring.row_ranks,
     )
 
 
@@ -320,6 +326,7 @@ def public_parameters(table: Any, request: Request, **more: Any) -> dict[str, An
         "exclude": wanted.exclude,
         "positive": request.coding.positive,
         **_stump_parameters(request),
+        **({"row-ranks": True} if request.row_ranks else {}),
         "bounds": request.bounds.to_dict(),
         **({} if request.dictionary is None else {"dictionary": request.dictionary.to_dict()}),
         "scope": guarantee.scope.why,

@@ -12,6 +12,7 @@ from dpsel.core.bounds import Bounds
 from dpsel.core.groups import Features
 from dpsel.core.guarantee import Guarantee, check_k
 from dpsel.core.release import DrawnBy, Question, Selection, release
+from dpsel.core.row_ranks import ranked
 from dpsel.core.scores.base import KeepsRows, Score, Scores, WorksAtTheEnd
 from dpsel.core.scores.registry import find_score
 from dpsel.errors import UsageError
@@ -183,9 +184,11 @@ class SelectJob(TableJob):
         cells = CellCounts(features)
         limit = request.person_limit()
         rows = RowReader(request.coding, limit)
+        layout = replace(self._layout, whole_rows=request.row_ranks)
 
         def reduced(batch: Batch) -> tuple[Any, CellCounts]:
-            return score.part(batch), CellCounts.of(batch, clipping)
+            counts = CellCounts.of(batch, clipping)
+            return score.part(ranked(batch) if request.row_ranks else batch), counts
 
         def add(part: tuple[Any, CellCounts]) -> None:
             score.add(part[0])
@@ -193,7 +196,7 @@ class SelectJob(TableJob):
 
         with one_blas_thread():
             read_batches(
-                table.pending_batches(self._layout, rows),
+                table.pending_batches(layout, rows),
                 reduced,
                 add,
                 threads=request.threads,

@@ -25,7 +25,13 @@ class StumpJob(TableJob):
         request = self._request
         limit = request.person_limit()
         columns = WholeColumns(
-            table, self._layout, request.coding, limit, request.threads, self._reporter
+            table,
+            self._layout,
+            request.coding,
+            limit,
+            request.threads,
+            self._reporter,
+            row_ranks=request.row_ranks,
         )
         return ColumnsToScore(table, columns, len(self._layout.names))
 

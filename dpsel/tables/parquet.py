@@ -158,10 +158,10 @@ class ParquetTable:
             yield from rows_of_columns(self._whole_batches(group, layout, rows), count, done)
             return
         at_once = max(1, _CELLS_AT_ONCE // max(1, count))
-        wanted = [layout.target, *layout.features]
-        for found in self._batches(group, wanted, at_once):
-            these = RowsRead(rows.target(found[0]), None)
-            batch = these.batch(0, rows.features(found[1:]))
+        marks = [layout.target] if layout.person is None else [layout.target, layout.person]
+        for found in self._batches(group, [*marks, *layout.features], at_once):
+            these = rows.rows(found[0], None if layout.person is None else found[1])
+            batch = these.batch(0, rows.features(found[len(marks) :]))
             done = self._done(group, 1.0)
             yield PendingBatch.of(batch, done)
 

@@ -11,6 +11,7 @@ import numpy as np
 from dpsel.core.arrays import BoolArray, FloatArray
 from dpsel.core.batch import Batch
 from dpsel.core.persons import PersonLimit
+from dpsel.core.row_ranks import ranked
 from dpsel.reporter import Reporter
 from dpsel.tables.cell_counts import CellCounts
 from dpsel.tables.columns import Layout
@@ -46,7 +47,8 @@ class WholeColumns:
     """All rows of a table that count, a few features at a time. Cells are numbers and words.
 
     Of files with typed columns single columns are read; the rows of all others are kept, in memory
-    or in a temporary file. Which it is changes no bit of a column.
+    or in a temporary file. Which it is changes no bit of a column. For ranks within rows all rows
+    are kept.
 
     Privacy:
         Neighbors: one row, or the rows of one person that count, as for `Table.pending_batches`.
@@ -62,9 +64,11 @@ class WholeColumns:
         limit: PersonLimit | None,
         threads: int,
         reporter: Reporter,
+        *,
+        row_ranks: bool = False,
     ) -> None:
-        """Read nothing yet."""
-        self._table, self._layout = table, layout
+        """Read nothing yet. With `row_ranks` numbers are their ranks within the row."""
+        self._table, self._layout = table, replace(layout, whole_rows=row_ranks)
         self._rows = RowReader(coding, limit, words=True)
         self._threads, self._reporter = threads, reporter
         self._y: FloatArray | None = None
@@ -109,6 +113,8 @@ class WholeColumns:
 
     def _begun(self) -> tuple[FloatArray, Iterator[PendingBatch]]:
         """Return the target, and what is to be read."""
+        if self._layout.whole_rows:
+            return self._kept(ranked)
         if isinstance(self._table, ReadsColumns):
             found = self._table.row_groups(self._layout)
             if found is not None:
@@ -118,7 +124,7 @@ class WholeColumns:
             batches = self._table.pending_batches(self._layout, self._rows)
             first = next(batches)
             return first.read().y, chain([first], batches)
-        return self._kept()
+        return self._kept(lambda batch: batch)
 
     def _read_again(self, groups: list[RowGroup]) -> tuple[FloatArray, Iterator[PendingBatch]]:
         """Return the target, and a few columns of all row groups at a time."""
@@ -152,8 +158,8 @@ class WholeColumns:
 
         return y, self._ranges(len(y), read)
 
-    def _kept(self) -> tuple[FloatArray, Iterator[PendingBatch]]:
-        """Read all rows, and return the target, and a few columns of what was kept at a time."""
+    def _kept(self, change: Callable[[Batch], Batch]) -> tuple[FloatArray, Iterator[PendingBatch]]:
+        """Read and change all rows, and return the target, and a few columns at a time."""
         table = Spill(len(self._layout.names), copies=_COPIES_OF_ROWS)
         targets: list[FloatArray] = [np.empty(0)]
 
@@ -164,7 +170,7 @@ class WholeColumns:
 
         read_batches(
             self._table.pending_batches(self._layout, self._rows),
-            lambda batch: batch,
+            change,
             add,
             threads=self._threads,
             progress=self._reporter.progress,

@@ -39,7 +39,7 @@ PUBLIC = {
     "version",
 }
 ADDED = {"target", "method"}
-IF_GIVEN = {"positive", "classes", "features", "exclude", "run_id", "date"}
+IF_GIVEN = {"positive", "classes", "features", "exclude", "row_ranks", "run_id", "date"}
 
 
 def record_of(out: str) -> dict[str, Any]:

@@ -5,9 +5,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
+import dpsel as package
 from dpsel.tables import parquet_footer
 from tests.cli.conftest import ROOT, Dpsel
 from tests.cli.test_select import record_of
@@ -18,6 +20,7 @@ VISITS = ROOT / "sample_data" / "visits.csv"
 PLANTED = ["ward", "glucose", "earlier_visits"]
 YES = ("--target", "came_back", "--positive", "yes")
 ASK = (*YES, "--k", 3, "--epsilon", 1)
+RANKS = ("--row-ranks",)
 SEEDED = "note: a draw with --seed is not private: the result is not for release\n"
 
 
@@ -221,6 +224,15 @@ REFUSED: list[tuple[str, tuple[object, ...]]] = [
             (("--up-to", 3), ()),
         )
     ),
+    ("--row-ranks goes with the methods stump and kendall", (*ASK, *RANKS, "--method", "dp-sis")),
+    (
+        "--row-ranks goes with the methods stump and kendall",
+        (*ASK, *RANKS, "--method", "dpkendall"),
+    ),
+    (
+        "--row-ranks is worked out on this machine: leave out --cluster",
+        (*ASK, *RANKS, "--cluster", "tcp://nowhere:1"),
+    ),
     (
         "dpkendall has a mechanism of its own; leave out --mechanism and its options",
         (*ASK, "--method", "dpkendall", "--mechanism", "peeling"),
@@ -254,7 +266,12 @@ def forms(tmp_path: Path) -> dict[str, Path]:
 
 @pytest.mark.parametrize(
     "target",
-    [YES, ("--target", "age"), ("--target", "ward", "--classes", "surgery,trauma,oncology")],
+    [
+        YES,
+        (*YES, *RANKS),
+        ("--target", "age"),
+        ("--target", "ward", "--classes", "surgery,trauma,oncology"),
+    ],
 )
 def test_all_formats_and_both_readers_of_parquet_select_the_same(
     target: tuple[str, ...],
@@ -273,3 +290,35 @@ def test_all_formats_and_both_readers_of_parquet_select_the_same(
     assert steps == []
     assert {result.code for result in (*wide, *plain)} == {0}
     assert len({(result.out, result.err) for result in (*wide, *plain)}) == 1
+
+
+@pytest.fixture
+def arrays(tmp_path: Path) -> pl.DataFrame:
+    """Rows of very different brightness, in which g3 is above g4 for one class only."""
+    rng = np.random.default_rng(4)
+    ill = np.arange(400) % 2
+    X = rng.uniform(0, 1, (400, 12))
+    X[:, 3] = np.where(ill, 3, 2)
+    X[:, 4] = np.where(ill, 2, 3)
+    X *= np.exp(rng.normal(0, 3, (400, 1)))
+    frame = pl.DataFrame({f"g{column}": X[:, column] for column in range(12)})
+    frame = frame.with_columns(status=pl.Series(["ill" if one else "well" for one in ill]))
+    frame.write_csv(tmp_path / "arrays.csv")
+    return frame
+
+
+@pytest.mark.parametrize("method", ["stump", "kendall"])
+def test_ranks_within_rows_find_what_brightness_hides(
+    method: str, arrays: pl.DataFrame, tmp_path: Path, dpsel: Dpsel
+) -> None:
+    ask = ("--target", "status", "--positive", "ill", "--k", 2, "--epsilon", 3, "--seed", 1)
+    path = tmp_path / "arrays.csv"
+    plain = record_of(dpsel("select", path, *ask, "--method", method).out)
+    found = record_of(dpsel("select", path, *ask, "--method", method, *RANKS).out)
+    assert found["selected_features"] == ["g3", "g4"] != plain["selected_features"]
+    assert (found["row_ranks"], "row_ranks" in plain) == (True, False)
+    assert found["guarantee"] == plain["guarantee"]
+    asked: dict[str, Any] = {"target": "status", "positive": "ill", "k": 2, "epsilon": 3}
+    again = package.select(arrays, **asked, seed=1, method=method, row_ranks=True)
+    assert again.to_dict() == found
+    assert package.Selection.from_dict(found) == again

@@ -13,6 +13,7 @@ import pytest
 from dpsel.core.arrays import FloatArray
 from dpsel.core.batch import Batch
 from dpsel.core.persons import PersonLimit
+from dpsel.core.row_ranks import row_ranks
 from dpsel.reporter import Reporter
 from dpsel.tables import parquet_footer, whole_columns, wide_parquet
 from dpsel.tables.columns import Wanted, choose_columns
@@ -57,13 +58,20 @@ def in_pieces(table: Any, person: str | None = None, rows: int = 2) -> tuple[Flo
 
 
 def whole(
-    table: Any, person: str | None = None, rows: int = 2, threads: int = 2
+    table: Any,
+    person: str | None = None,
+    rows: int = 2,
+    threads: int = 2,
+    *,
+    row_ranks: bool = False,
 ) -> tuple[FloatArray, ...]:
     """Return the target and all columns as `WholeColumns` has them."""
     opened, layout = _opened(table, person)
     limit = None if person is None else PersonLimit(rows)
     with closing(opened):
-        found = WholeColumns(opened, layout, TargetCoding(), limit, threads, Reporter())
+        found = WholeColumns(
+            opened, layout, TargetCoding(), limit, threads, Reporter(), row_ranks=row_ranks
+        )
         y = found.target()
         columns: list[FloatArray] = []
 
@@ -142,6 +150,45 @@ def test_folders_name_columns_too(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         part.write_parquet(folder / "part.parquet")
     same(whole(tmp_path / "t"), in_pieces(tmp_path / "t"))
+
+
+def ranks_of(columns: tuple[FloatArray, ...]) -> tuple[FloatArray, ...]:
+    """Return the target, and the ranks within rows of all columns."""
+    return columns[0], *row_ranks(np.column_stack(columns[1:])).T
+
+
+@pytest.mark.parametrize("memory", [None, "20k"])
+@pytest.mark.parametrize("name", [*WRITERS])
+def test_ranks_within_rows_are_the_same_in_all_formats_and_in_little_memory(
+    name: str, memory: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if memory is not None:
+        monkeypatch.setenv("DPSEL_MEMORY", memory)
+    WRITERS[name](FRAME, tmp_path / name)
+    same(whole(tmp_path / name, row_ranks=True), ranks_of(EXPECTED))
+    found = whole(tmp_path / name, "who", threads=1, row_ranks=True)
+    same(found, ranks_of(EXPECTED_OF_PERSONS))
+
+
+@pytest.mark.parametrize("at_once", [1 << 25, 99])
+def test_ranks_within_rows_of_wide_files_folders_and_frames_are_the_same(
+    at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    same(whole(FRAME, row_ranks=True), ranks_of(EXPECTED))
+    for color, part in FRAME.partition_by("kind", as_dict=True).items():
+        folder = tmp_path / "t" / f"key={color[0]}"
+        folder.mkdir(parents=True)
+        part.write_parquet(folder / "part.parquet")
+    for person in (None, "who", "key"):
+        pieces = in_pieces(tmp_path / "t", person)
+        same(whole(tmp_path / "t", person, row_ranks=True), ranks_of(pieces))
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 100)
+    monkeypatch.setattr(wide_parquet, "_CELLS_AT_ONCE", at_once)
+    path = tmp_path / "t.parquet"
+    FRAME.write_parquet(path, row_group_size=20)
+    assert isinstance(open_table(str(path)), WideParquetTable)
+    same(whole(path, row_ranks=True), ranks_of(EXPECTED))
+    same(whole(path, "who", row_ranks=True), ranks_of(EXPECTED_OF_PERSONS))
 
 
 @pytest.mark.parametrize("memory", ["1", "20k"])
