@@ -49,6 +49,7 @@ Then, what needs all rows of a column at once, and what spends epsilon in severa
 
     matrix.py, mapper.py        all rows, wherever they are; work that may be shared out
     row_ranks.py                numbers as their ranks within the row
+    groups.py                   columns that are selected as one feature
     scores/kendall.py           pairs of rows that agree
     rounds.py                   dpkendall: k rounds
     votes.py                    two-stage: blocks of rows vote
