@@ -126,7 +126,8 @@ def test_a_selection_by_jobs_is_that_of_this_machine(dpsel: Dpsel, slurm: Slurm)
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 @pytest.mark.long
 def test_an_interrupt_cancels_the_jobs(slurm: Slurm, tmp_path: Path, name: str) -> None:
-    sweep = ("evaluate", BOUNDED, "--target", "y", "--k", "3", "--trials", 3000)
+    drawn = ("--target", "y", "--k", "3", "--trials", 3000, "--method", "dp-sis,two-stage")
+    sweep = ("evaluate", BOUNDED, *drawn)
     journal = tmp_path / "r.csv.unfinished"
     where = ("--cluster", "slurm", "--workers", 2, "--output", tmp_path / "r.csv")
     run = started_dpsel(*sweep, *where, **slurm.environment())
