@@ -25,7 +25,7 @@ from dpsel.core.batch import Batch
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit
 from dpsel.core.randomness import seeded_generator
-from dpsel.core.scores.registry import ScoreKind, find_score
+from dpsel.core.scores.registry import STUMP, ScoreKind, find_score
 from dpsel.errors import BudgetError, UsageError
 from dpsel.reporter import Reporter
 from dpsel.system.frames import pl
@@ -66,9 +66,15 @@ class PairMaker:
     k: int
     neighbors: Neighbors
     unit: Unit
+    pays_for_weights: bool = False
+    """Whether a part of epsilon finds what rows weigh, as by `stump`; that law is not known here."""
+
+    def record_laws(self, pair: FilePair) -> tuple[Law, Law] | None:
+        """Return the laws of both tables' records, if they are known."""
+        return None if self.pays_for_weights else self.laws(pair)
 
     def laws(self, pair: FilePair) -> tuple[Law, Law] | None:
-        """Return the laws of both tables' records, if they are known."""
+        """Return the laws for all of epsilon and weights of 1 and -1, by the target's sign."""
         laws = [self.law_of(self._scores(pair.others, rows)) for rows in pair.unit]
         return None if laws[0] is None or laws[1] is None else (laws[0], laws[1])
 
@@ -138,9 +144,11 @@ def _searched(maker: PairMaker, draws: int, delta: float, alpha: float) -> FileP
 
 
 def _random(maker: PairMaker, rng: np.random.Generator) -> FilePair:
-    """Return random tables of -1, 0 and 1, and of targets of 1."""
+    """Return random tables of -1, 0 and 1, and of targets of 1; or both signs, if they weigh."""
     others = rng.choice([-1.0, 0.0, 1.0], (_ROWS, maker.d + 1), p=[0.2, 0.3, 0.5])
-    others[:, -1] = 1.0
+    others[:, -1] = (
+        np.where(np.arange(_ROWS) % 2 == 0, -1.0, 1.0) if maker.pays_for_weights else 1.0
+    )
     row = rng.choice([-1.0, 1.0], maker.d + 1)
     return maker.pair("searched", others, row, _turned(row))
 
@@ -423,7 +431,13 @@ def audit_command(
     """
     target, sampling = plan.target, plan.sampling
     maker = PairMaker(
-        find_score(plan.score), target.law, plan.d, target.k, plan.neighbors, plan.unit
+        find_score(plan.score),
+        target.law,
+        plan.d,
+        target.k,
+        plan.neighbors,
+        plan.unit,
+        pays_for_weights=plan.score == STUMP,
     )
     pairs = file_pairs(maker, draws=sampling.samples, delta=target.delta, alpha=sampling.alpha)
     with tempfile.TemporaryDirectory(prefix="dpsel-audit-") as folder:
@@ -472,7 +486,7 @@ def _certificate(
                 "unit_in_first": plain_cells(pair.unit[0]),
                 "unit_in_second": plain_cells(pair.unit[1]),
             },
-            maker.laws(pair),
+            maker.record_laws(pair),
             tally,
         )
         for pair, tally in zip(pairs, tallies, strict=True)

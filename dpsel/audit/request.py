@@ -22,8 +22,9 @@ from dpsel.core.guarantee import (
 from dpsel.core.mechanisms.lipschitz import check_gamma
 from dpsel.core.mechanisms.registry import MECHANISMS, find_mechanism
 from dpsel.core.release import draws_by_law, top_k
-from dpsel.core.scores.registry import find_score
+from dpsel.core.scores.registry import STUMP, find_score
 from dpsel.errors import UsageError
+from dpsel.selection.options import METHODS, Method
 from dpsel.system.workers import plan_threads
 
 
@@ -228,6 +229,9 @@ def _command_request(
     find_score(score)
     if audited.mechanism == PRINTED:
         raise UsageError(f"`dpsel select` has no mechanism {PRINTED}")
+    if score == STUMP:
+        usual = METHODS[Method.STUMP][1]
+        audited = replace(audited, mechanism=_or(audited.mechanism, usual))
     return CommandRequest(
         score=score,
         target=_target(audited, claim, d, _or(inputs.k, 2)),

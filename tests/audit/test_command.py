@@ -52,6 +52,18 @@ def test_the_command_passes_with_other_scores_relations_and_units(
     assert 0.25 < certificate.fields["exact_loss"] <= 1.0
 
 
+def test_the_command_passes_by_stump_as_it_is_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    only("searched", monkeypatch)
+    certificate = audited_command(60, score="stump")
+    assert caught_by(certificate) == set()
+    fields = certificate.fields
+    assert fields["audited"]["mechanism"]["name"] == "permute-and-flip"
+    # The private median is part of what is drawn, and of no law that is known here.
+    assert fields["exact_loss"] is None
+    (pair,) = fields["pairs"]
+    assert {row[-1] for row in pair["others"]} >= {-1.0, 1.0}
+
+
 def test_the_same_seed_gives_the_same_certificate_and_none_is_not_seeded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

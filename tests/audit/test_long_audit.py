@@ -100,7 +100,7 @@ def test_right_mechanisms_are_refused_no_more_often_than_said() -> None:
     assert stats.binom.sf(np.sum(alarms) - 1, 400, 0.2) > 1e-7
 
 
-@pytest.mark.parametrize("score", ["dot", "covariance", "kendall"])
+@pytest.mark.parametrize("score", ["dot", "covariance", "kendall", "stump"])
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 def test_thousands_of_runs_of_the_command_show_no_loss_above_epsilon(
     score: str, neighbors: str
