@@ -67,7 +67,7 @@ class PairMaker:
     neighbors: Neighbors
     unit: Unit
     pays_for_weights: bool = False
-    """Whether a part of epsilon finds what rows weigh, as by `stump`; that law is not known here."""
+    """Whether a part of epsilon finds what rows weigh, as by `stump`; no law is known of that."""
 
     def record_laws(self, pair: FilePair) -> tuple[Law, Law] | None:
         """Return the laws of both tables' records, if they are known."""

@@ -54,7 +54,7 @@ def test_the_command_passes_with_other_scores_relations_and_units(
 
 def test_the_command_passes_by_stump_as_it_is_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
     only("searched", monkeypatch)
-    certificate = audited_command(60, score="stump")
+    certificate = audited_command(100, score="stump")
     assert caught_by(certificate) == set()
     fields = certificate.fields
     assert fields["audited"]["mechanism"]["name"] == "permute-and-flip"
