@@ -1,10 +1,23 @@
 """`dpsel dictionary`: public facts about the columns of a table."""
 
+from typing import Annotated
+
 import typer
 
 from dpsel.cli.forms import form
 from dpsel.cli.options import Debugging, TableArgument
+from dpsel.dictionary.options import Importing
 from dpsel.tables.formats import FileFormat
+
+ImportArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="A REDCap data dictionary (CSV), a Frictionless Table Schema or CSVW-EO metadata "
+        "(JSON), or SmartNoise metadata (YAML).",
+        show_default=False,
+    ),
+]
 
 dictionary = typer.Typer(
     help="Write public facts about columns once, for --dictionary FILE of every run."
@@ -36,3 +49,23 @@ def init(table: TableArgument, reading: FileFormat, debugging: Debugging) -> Non
     with closing(open_table(table, reading.input_format, reading.separator)) as opened:
         text = skeleton_text(opened.columns, opened.label)
     print_text(text)
+
+
+@dictionary.command("import")
+@form
+def import_(file: ImportArgument, importing: Importing, debugging: Debugging) -> None:
+    """Print the dictionary that another tool has, as TOML.
+
+    What these formats say is taken as it is: look it over, and fill in the rest.
+
+    Example: dpsel dictionary import redcap_dictionary.csv > visits.toml
+    """
+    from dpsel.cli.terminal import say
+    from dpsel.dictionary.imports import import_dictionary
+    from dpsel.dictionary.toml_file import dictionary_text
+    from dpsel.system.output import print_text
+
+    found = import_dictionary(file, importing.written_as)
+    for note in found.notes:
+        say("note", note)
+    print_text(dictionary_text(found.dictionary))

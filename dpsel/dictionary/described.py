@@ -42,7 +42,9 @@ class Described:
     def numbers(self) -> frozenset[str]:
         """Return the columns that are said to be numbers."""
         return frozenset(
-            name for name, facts in self.facts.items() if facts.kind is ColumnKind.NUMBER
+            name
+            for name, facts in self.facts.items()
+            if facts.kind is ColumnKind.NUMBER or facts.interval is not None
         )
 
     def columns(self, columns: Sequence[Column], classes: str | None) -> tuple[Column, ...]:
@@ -50,8 +52,8 @@ class Described:
 
         `classes` is a column that is said to hold classes, if any is.
         """
-        told = ((name, facts.kind) for name, facts in self.facts.items())
-        kinds = {name: _KINDS[kind] for name, kind in told if kind in _KINDS}
+        told = self.facts.items()
+        kinds = {name: _KINDS[f.kind] for name, f in told if f.kind in _KINDS and not f.interval}
         if classes is not None:
             kinds[classes] = Kind.CATEGORY
         return tuple(
@@ -63,7 +65,7 @@ class Described:
 
     def bounds(self, label: str, target: Interval | None) -> PublicBounds:
         """Return the ranges of the columns as public bounds."""
-        ranges = {name: facts.range for name, facts in self.facts.items()}
+        ranges = {name: facts.interval for name, facts in self.facts.items()}
         return PublicBounds(
             label, None, target, {name: found for name, found in ranges.items() if found}
         )

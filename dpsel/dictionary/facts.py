@@ -6,6 +6,8 @@ from enum import StrEnum
 from typing import Any
 
 from dpsel.core.bounds import Interval
+from dpsel.errors import UsageError
+from dpsel.tables.labels import normal_label
 
 
 class ColumnKind(StrEnum):
@@ -33,6 +35,19 @@ class ColumnFacts:
     categories: tuple[str, ...] | None = None
     unit: str | None = None
     note: str | None = None
+
+    @property
+    def interval(self) -> Interval | None:
+        """Return the range of numbers, stated, or that of two categories that are numbers.
+
+        Two codes such as 0 and 1 have no order that could be wrong.
+        """
+        if self.range is not None or len(self.categories or ()) != 2:
+            return self.range
+        try:
+            return Interval(*sorted(float(normal_label(c) or "nan") for c in self.categories or ()))
+        except (ValueError, UsageError):
+            return None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts that are stated, in the shape of a file."""

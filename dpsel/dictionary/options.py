@@ -40,7 +40,10 @@ class Importing:
     """What is imported."""
 
     written_as: DictionaryFormat | None = option(
-        "--from", "The format of FILE, if it is not to be recognised.", None
+        "--from FORMAT",
+        "What FILE is: redcap, table-schema, smartnoise or csvw-eo.",
+        None,
+        shown="recognised",
     )
 
 

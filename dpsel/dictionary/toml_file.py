@@ -20,7 +20,6 @@ Every word is checked: one that is not known is refused, with the nearest one th
 
 import math
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -44,6 +43,9 @@ _SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r
 
 def read_dictionary(path: str | Path) -> Dictionary:
     """Return the dictionary in a TOML file."""
+    # Runs without a dictionary are spared it.
+    import tomllib
+
     label = Path(path).name
     text = read_text(path)
     try:

@@ -1,5 +1,6 @@
 """`dpsel dictionary`: init from names only; import; check, for the data's holder."""
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -49,3 +50,31 @@ def test_what_can_be_filled_in_is_said_and_true(tmp_path: Path, dpsel: Dpsel) ->
     assert found.groups == {"diet": ("diet_*",)}
     shown = "\n".join(example for example in examples if example)
     assert len(parse_dictionary({"columns": tomllib.loads(shown)}, "t.toml").columns) == 3
+
+
+def test_an_imported_dictionary_is_printed_as_toml_and_can_be_used(
+    tmp_path: Path, dpsel: Dpsel
+) -> None:
+    header = "field_name,field_type,field_label,select_choices_or_calculations\n"
+    fields = "who,text,Who,\nage,calc,Age,\nill,yesno,Ill,\n"
+    (tmp_path / "redcap.csv").write_text(header + fields)
+    done = dpsel("dictionary", "import", tmp_path / "redcap.csv")
+    assert done.code == 0
+    assert done.err.startswith("note: 'who', the first field, is taken for the person")
+    (tmp_path / "d.toml").write_text(done.out)
+    (tmp_path / "t.csv").write_text("who,age,ill\n1,2,0\n2,3,1\n")
+    asked = ("select", tmp_path / "t.csv", "--target", "ill", "--k", 1, "--epsilon", 1, "--quiet")
+    record = json.loads(dpsel(*asked, "--dictionary", tmp_path / "d.toml").out)
+    assert record["guarantee"]["unit"] == "person"
+    assert record["positive"] == "1"
+    assert dpsel("dictionary", "import", tmp_path / "redcap.csv", "--from", "csvw-eo").code == 3
+
+
+def test_two_codes_are_bounded_by_themselves(tmp_path: Path, dpsel: Dpsel) -> None:
+    (tmp_path / "t.csv").write_text("a,b,y\n0,2,1\n1,3,2\n")
+    (tmp_path / "d.toml").write_text(
+        "[columns]\na.categories = [0, 1]\nb.range = [0, 9]\ny.range = [0, 9]\n"
+    )
+    asked = ("select", tmp_path / "t.csv", "--target", "y", "--k", 1, "--epsilon", 1, "--quiet")
+    done = dpsel(*asked, "--score", "dot", "--dictionary", tmp_path / "d.toml")
+    assert (done.code, done.err) == (0, "")

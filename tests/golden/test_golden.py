@@ -40,7 +40,7 @@ COMMANDS = (
     "budget",
     *(f"budget {name}" for name in ("init", "show", "log", "export", "verify")),
     "dictionary",
-    *(f"dictionary {name}" for name in ("init",)),
+    *(f"dictionary {name}" for name in ("init", "import")),
     "reproduce",
     *(
         f"reproduce {name}"

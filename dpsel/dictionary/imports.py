@@ -1,0 +1,55 @@
+"""Dictionaries of other tools, by their public formats; the format is recognised, or said."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+from dpsel.dictionary.csvw import read_csvw
+from dpsel.dictionary.imported import Imported
+from dpsel.dictionary.options import DictionaryFormat
+from dpsel.dictionary.redcap import NAME, read_redcap
+from dpsel.dictionary.smartnoise import read_smartnoise
+from dpsel.dictionary.table_schema import read_table_schema
+from dpsel.dictionary.toml_file import read_text
+from dpsel.errors import InputError
+
+
+def import_dictionary(path: str | Path, written_as: DictionaryFormat | None = None) -> Imported:
+    """Return what a file in the format of another tool says."""
+    text, label = read_text(path), Path(path).name
+    written_as = written_as or recognised(text, label)
+    if written_as is DictionaryFormat.REDCAP:
+        return read_redcap(text, label)
+    if written_as is DictionaryFormat.SMARTNOISE:
+        return read_smartnoise(text, label)
+    content = _json(text, label)
+    if written_as is DictionaryFormat.CSVW:
+        return read_csvw(content, label)
+    return read_table_schema(content, label)
+
+
+def recognised(text: str, label: str) -> DictionaryFormat:
+    """Return the format of a text: by its header, or by what its JSON holds."""
+    first = next(iter(text.splitlines()), "")
+    if any(name in NAME for name in next(csv.reader([first]), [])):
+        return DictionaryFormat.REDCAP
+    if not text.lstrip().startswith(("{", "[")):
+        if label.lower().endswith((".yaml", ".yml")):
+            return DictionaryFormat.SMARTNOISE
+        formats = "|".join(DictionaryFormat)
+        raise InputError(f"{label}: cannot tell its format; say which with --from {formats}")
+    content = _json(text, label)
+    if isinstance(content, dict) and ("tableSchema" in content or "tables" in content):
+        return DictionaryFormat.CSVW
+    return DictionaryFormat.TABLE_SCHEMA
+
+
+def _json(text: str, label: str) -> Any:
+    """Return what a JSON holds."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{label}: is not JSON: {error}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{label}: cannot be read as JSON") from None
