@@ -52,6 +52,7 @@ DEFAULTS: dict[str, Any] = {
     "upper": None,
     "dictionary": None,
     "score": "dot",
+    "row_ranks": False,
     "mechanism": "canonical-lipschitz",
     "gamma": None,
     "sampler": None,
