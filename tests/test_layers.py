@@ -13,7 +13,8 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # A folder imports itself and those on its left.
 LADDER = (
     *("errors", "options", "reporter", "core", "system", "tables", "dictionary"),
-    *("budget", "cluster", "selection", "preprocessing", "evaluation", "audit", "paper", "cli"),
+    *("budget", "cluster", "selection", "preprocessing", "evaluation", "planning", "audit"),
+    *("paper", "cli"),
 )
 ARRAYS = {"numpy", "scipy", "polars", "pyarrow"}
 OUTSIDE: dict[str, set[str]] = {"budget": set(), "cli": {"typer", "rich"}}
@@ -43,14 +44,23 @@ MECHANISMS = {
     *("permute_and_flip", "joint"),
 }
 MAY_RELEASE = {"core.release", "core.randomness", "core.mechanisms.registry"}
-CHECKS_NAMES = {"selection.request", "audit.request", "evaluation.methods", "evaluation.request"}
+CHECKS_NAMES = {
+    *("selection.request", "audit.request", "evaluation.methods", "evaluation.request"),
+    "planning.shares",
+}
 RELEASING = {"release", "release_votes", "release_rounds", "release_stump", "without_privacy"}
 PRIVATE = {"Batch", "Partial", "Scores", "Matrix", "Spill"}
-SEES_ROWS = ("core.", "tables.", "cluster.", "preprocessing.", "evaluation.", "audit.", "paper.")
+SEES_ROWS = (
+    *("core.", "tables.", "cluster.", "preprocessing.", "evaluation.", "planning.", "audit."),
+    "paper.",
+)
 BOTH_SIDES = {"selection.run", "selection.stump", "selection.baseline", "selection.lasso"}
 # What sees rows for its holder spends nothing, and the core and the budget know neither machine
 # nor tables.
-NEVER = {"budget": ("preprocessing", "evaluation", "paper"), "tables": ("budget",)}
+NEVER = {
+    "budget": ("preprocessing", "evaluation", "planning", "paper"),
+    "tables": ("budget",),
+}
 PUBLIC_SIDE = (
     "budget.",
     "cli.",
@@ -59,6 +69,7 @@ PUBLIC_SIDE = (
     "selection.options",
     "preprocessing.options",
     "evaluation.options",
+    "planning.options",
     "audit.options",
     "paper.options",
 )
@@ -153,6 +164,8 @@ def test_imports_stay_on_their_side_of_the_wall(path: Path) -> None:
         ("audit.mechanism", "from dpsel.core.randomness import SystemRandomness"),
         ("evaluation.sweep", "from dpsel.core.release import release"),
         ("evaluation.sweep", "from dpsel.budget.account import NoAccount"),
+        ("planning.plan", "from dpsel.budget.ledger import LedgerFile"),
+        ("planning.shares", "from dpsel.core.release import release_stump"),
         ("evaluation.methods", "found = find_mechanism(name).draw_sets(scores, k, epsilon, rng)"),
         ("selection.run", "from dpsel.core.mechanisms.noisy import peeling"),
         ("selection.run", "made = Selection(indices, names)"),

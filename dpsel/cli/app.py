@@ -19,6 +19,7 @@ from dpsel.system.process import abandon_stdout, reason
 
 COMMANDS = {
     "select": "Select the K features that matter most for a target, with differential privacy.",
+    "plan": "Say what an epsilon will buy, from public guesses alone: no table is opened.",
     "dictionary": "Write public facts about columns once, for --dictionary FILE of every run.",
     "preprocess": "Turn a raw table into a bounded one for `dpsel select`, and record what was "
     "done.",

@@ -18,10 +18,11 @@ from dpsel.evaluation.figures.curves import accuracy_figure, order_figure
 from dpsel.evaluation.figures.frequencies import frequency_bars
 from dpsel.evaluation.figures.heatmap import heatmap_figure
 from dpsel.evaluation.figures.style import load_matplotlib, png_bytes
+from dpsel.evaluation.grid import parse_epsilons, parse_ks
 from dpsel.evaluation.journal import Journal
 from dpsel.evaluation.methods import parse_methods
 from dpsel.evaluation.report import report_facts, report_html, sweep_figures
-from dpsel.evaluation.request import Sweep, parse_epsilons, parse_ks
+from dpsel.evaluation.request import Sweep
 from dpsel.evaluation.results import frequencies_frame, results_frame
 from dpsel.evaluation.sweep import SweepResult, run_sweep
 from dpsel.paper import BEYOND, PAPER_EPSILONS, PAPER_METHODS, ROUNDS

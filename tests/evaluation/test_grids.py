@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpsel.errors import UsageError
-from dpsel.evaluation.request import AskedK, parse_epsilons, parse_ks
+from dpsel.evaluation.grid import AskedK, parse_epsilons, parse_ks
 
 
 @pytest.mark.parametrize(

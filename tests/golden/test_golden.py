@@ -33,6 +33,7 @@ ASK = ("--target", "y", "--k", "2", "--epsilon", "3", "--seed", "7")
 COMMANDS = (
     "",
     "select",
+    "plan",
     "preprocess",
     "baseline",
     "evaluate",

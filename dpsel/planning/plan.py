@@ -1,0 +1,315 @@
+"""A plan: what each method finds at which epsilon, what it takes to find more, and what to use."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpsel import __version__
+from dpsel.core.arrays import FloatArray
+from dpsel.core.picks import affordable_picks
+from dpsel.planning.request import (
+    PlanRequest,
+    auc_of_correlation,
+    odds,
+)
+from dpsel.planning.shares import CLIP, Wanted, methods_for, shares_of
+from dpsel.planning.simulate import simulate, simulate_each
+from dpsel.reporter import Reporter
+from dpsel.selection.options import Method
+
+SCHEMA_ID = "dpsel.plan/1"
+LARGEST = 20.0
+"""No larger epsilon is recommended."""
+
+_GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, LARGEST)
+# Of tables that were simulated alike, the range leaves out so many at either end.
+_OUTSIDE = 0.1
+_DRAWS = 10
+_STRENGTHS, _STRONGEST = 8, 0.9
+# Shares that differ by less are the same, up to the noise of the simulation.
+_ALIKE = 0.03
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The expected share of right picks at every epsilon, and its range over what was guessed."""
+
+    epsilons: tuple[float, ...]
+    low: FloatArray = field(repr=False)
+    middle: FloatArray = field(repr=False)
+    high: FloatArray = field(repr=False)
+
+    def at(self, epsilon: float) -> tuple[float, float, float]:
+        """Return what is expected at one of the epsilons, and its range: low, middle, high."""
+        place = self.epsilons.index(epsilon)
+        return float(self.low[place]), float(self.middle[place]), float(self.high[place])
+
+    def needed(self, share: float) -> tuple[float | None, float | None, float | None]:
+        """Return the smallest epsilons up to 20 for a share: expected, at best, and at worst."""
+        found = [self._first(values, share) for values in (self.middle, self.high, self.low)]
+        return found[0], found[1], found[2]
+
+    def _first(self, values: FloatArray, share: float) -> float | None:
+        """Return where a rising curve reaches a share; None if not up to 20."""
+        logs = np.log(self.epsilons)
+        reached = first_reached(logs, values, share)
+        if reached is None or reached > math.log(LARGEST) + 1e-9:
+            return None
+        return float(f"{math.exp(reached):.2g}")
+
+
+def first_reached(x: FloatArray, values: FloatArray, least: float) -> float | None:
+    """Return where a rising line through points reaches a value; None if nowhere."""
+    place = int(np.searchsorted(values, least))
+    if place == len(values):
+        return None
+    if place == 0:
+        return float(x[0])
+    share = (least - values[place - 1]) / (values[place] - values[place - 1])
+    return float(x[place - 1] + share * (x[place] - x[place - 1]))
+
+
+def rising(values: FloatArray) -> FloatArray:
+    """Return the middle between the lowest line above values and the highest below that rise."""
+    above = np.maximum.accumulate(values)
+    below = np.minimum.accumulate(values[::-1])[::-1]
+    return np.asarray((above + below) / 2)
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What a ledger has, and would have left: exact decimals, as texts."""
+
+    ledger: str
+    terms: str
+    """For which change of a table it is."""
+    limit: str
+    left: str
+    after: Mapping[float, str | None]
+    """What is left after a selection at each epsilon; None if that is more than there is."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        after = [{"epsilon": epsilon, "left": left} for epsilon, left in self.after.items()]
+        names = {"ledger": self.ledger, "terms": self.terms}
+        return {**names, "limit": self.limit, "left": self.left, "after": after}
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Which method to use, and why."""
+
+    method: Method
+    why: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an epsilon will buy. Made from public guesses alone: nothing in it is private."""
+
+    request: PlanRequest
+    curves: Mapping[Method, Curve]
+    smallest_effects: Mapping[float, float | None]
+    """For each epsilon, which correlation features need for the wanted share to be right."""
+    advice: Advice
+    picks: Mapping[float, int]
+    """For each epsilon, how many features are picked."""
+    balance: Balance | None = None
+
+    @property
+    def by_chance(self) -> float:
+        """Return the share of right picks among features picked blindly."""
+        return self.request.design.effects.count / self.request.design.features
+
+    @property
+    def best(self) -> float:
+        """Return the largest share that can be reached: fewer than k may matter."""
+        return min(1.0, self.request.design.effects.count / self.request.k)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values, in the order they are printed."""
+        request = self.request
+        return {
+            "schema": SCHEMA_ID,
+            "guessed": _guessed(request),
+            "share_by_chance": round(self.by_chance, 6),
+            "methods": [self._method(method) for method in self.curves],
+            "use": {"method": str(self.advice.method), "why": self.advice.why},
+            "epsilons": [self._epsilon(epsilon) for epsilon in request.epsilons],
+            "ledger": None if self.balance is None else self.balance.to_dict(),
+            "tables": request.tables,
+            "seed": request.seed,
+            "version": __version__,
+        }
+
+    def _method(self, method: Method) -> dict[str, Any]:
+        """Return what is expected of a method."""
+        curve = self.curves[method]
+        rows = []
+        for epsilon in self.request.epsilons:
+            low, middle, high = (round(share, 4) for share in curve.at(epsilon))
+            rows.append({"epsilon": epsilon, "low": low, "expected": middle, "high": high})
+        expected, at_best, at_worst = curve.needed(self.request.find)
+        needed = {"share": self.request.find, "expected": expected}
+        return {
+            "method": str(method),
+            "assumes": ASSUMED[method],
+            "shares": rows,
+            "smallest_epsilon": {**needed, "at_best": at_best, "at_worst": at_worst},
+        }
+
+    def _epsilon(self, epsilon: float) -> dict[str, Any]:
+        """Return what an epsilon means, whatever the method."""
+        effect, target = self.smallest_effects[epsilon], self.request.design.target
+        found = {"epsilon": epsilon, "picks": self.picks[epsilon], "smallest_effect": effect}
+        if target.classes == 2:
+            area = None if effect is None else auc_of_correlation(effect, target.share)
+            found["smallest_auc"] = None if area is None else round(area, 3)
+        most = odds(epsilon)
+        found["odds"] = most if math.isfinite(most) else None
+        return {**found, "chance": 1 / (1 + math.exp(-epsilon))}
+
+
+ASSUMED = {
+    Method.STUMP: "nothing about bounds",
+    Method.KENDALL: "nothing about bounds",
+    Method.DP_SIS: f"public bounds at {CLIP:g} standard deviations to either side of the mean",
+}
+
+
+def _guessed(request: PlanRequest) -> dict[str, Any]:
+    """Return what was guessed, as plain values."""
+    design = request.design
+    return {
+        "rows": design.rows,
+        "features": design.features,
+        "k": request.k,
+        "up_to": request.up_to,
+        "target": {
+            "classes": design.target.classes,
+            "share": design.target.share if design.target.classes == 2 else None,
+            "known": design.target.known,
+        },
+        "matter": design.effects.count,
+        "effects": [round(effect, 4) for effect in design.effects.each[:100]],
+        "within": request.within,
+        "neighbors": str(request.neighbors),
+    }
+
+
+def make_plan(request: PlanRequest, reporter: Reporter | None = None) -> Plan:
+    """Simulate tables, draw from them as `select` would, and say what came of it.
+
+    Opens no file. The same request always gives the same plan.
+
+    Privacy:
+        Guarantee: none is needed; no table is seen, and everything is drawn with a seed.
+        Tested by: tests/planning/test_plan.py
+    """
+    methods = methods_for(request.design.target.classes, up_to=request.up_to)
+    done = _Done(reporter or Reporter(), 3 * len(methods) + len(request.epsilons))
+    curves = _curves(request, methods, done)
+    advice = advise(curves, request)
+    return Plan(
+        request=request,
+        curves=curves,
+        smallest_effects=_smallest_effects(request, advice.method, done),
+        advice=advice,
+        picks={epsilon: _picks(request, epsilon) for epsilon in request.epsilons},
+    )
+
+
+class _Done:
+    """Tells how far a plan is."""
+
+    def __init__(self, reporter: Reporter, steps: int) -> None:
+        self._reporter, self._steps, self._done = reporter, steps, 0
+
+    def step(self) -> None:
+        """One more step is done."""
+        self._done += 1
+        self._reporter.progress(self._done / self._steps)
+
+
+def _wanted(request: PlanRequest) -> Wanted:
+    """Return what is drawn from every table."""
+    return Wanted(request.k, request.up_to, request.neighbors, _DRAWS, request.seed)
+
+
+def _picks(request: PlanRequest, epsilon: float) -> int:
+    """Return how many features are picked."""
+    design = request.design
+    if not request.up_to:
+        return request.k
+    return affordable_picks(request.k, design.features, epsilon, design.rows)
+
+
+def _curves(request: PlanRequest, methods: Sequence[Method], done: _Done) -> dict[Method, Curve]:
+    """Return the curve of every method."""
+    epsilons = tuple(sorted({*_GRID, *request.epsilons}))
+    found: dict[Method, list[FloatArray]] = {method: [] for method in methods}
+    for design in request.scenarios:
+        simulated = simulate(design, request.tables, request.seed)
+        for method in methods:
+            shares = shares_of(method, simulated, _wanted(request))
+            found[method].append(np.array([shares.at(epsilon) for epsilon in epsilons]))
+            done.step()
+    return {method: _curve(epsilons, *shares) for method, shares in found.items()}
+
+
+def _curve(
+    epsilons: tuple[float, ...], worse: FloatArray, guessed: FloatArray, better: FloatArray
+) -> Curve:
+    """Return the curve of a method, from the shares of every epsilon and table."""
+    middle = rising(guessed.mean(axis=1))
+    low = rising(np.quantile(worse, _OUTSIDE, axis=1))
+    high = rising(np.quantile(better, 1 - _OUTSIDE, axis=1))
+    return Curve(epsilons, np.minimum(low, middle), middle, np.maximum(high, middle))
+
+
+def _smallest_effects(
+    request: PlanRequest, method: Method, done: _Done
+) -> dict[float, float | None]:
+    """Return for each epsilon how strong equal effects must be for the wanted share."""
+    design = request.design
+    tables = max(1, request.tables // 2)
+    strengths = np.geomspace(min(0.1, 1 / math.sqrt(design.rows)), _STRONGEST, _STRENGTHS)
+    effects = np.repeat(strengths, tables)[:, np.newaxis].repeat(design.effects.count, axis=1)
+    drawn = shares_of(method, simulate_each(design, effects, request.seed), _wanted(request))
+    shares = []
+    for epsilon in request.epsilons:
+        shares.append(drawn.at(epsilon).reshape(_STRENGTHS, tables).mean(axis=1))
+        done.step()
+    # Neither a larger epsilon nor a stronger effect finds less.
+    by_epsilon = np.apply_along_axis(rising, 0, np.array(shares))
+    found: dict[float, float | None] = {}
+    for epsilon, row in zip(request.epsilons, by_epsilon, strict=True):
+        reached = first_reached(np.log(strengths), rising(row), request.find)
+        found[epsilon] = None if reached is None else float(f"{math.exp(reached):.2g}")
+    return found
+
+
+def advise(curves: Mapping[Method, Curve], request: PlanRequest) -> Advice:
+    """Return the method with the most right picks over all epsilons asked for, and why."""
+    mean = {method: _mean(curve, request.epsilons) for method, curve in curves.items()}
+    most = max(mean.values())
+    # In the order of the methods: those that need no bounds come first.
+    chosen = next(method for method, share in mean.items() if share >= most - _ALIKE)
+    if len(curves) == 1:
+        reason = "only stump takes " + (
+            "--up-to" if request.up_to else "classes that have no order"
+        )
+        return Advice(chosen, reason)
+    shares = ", ".join(f"{method} {100 * mean[method]:.0f} %" for method in curves)
+    why = f"most right picks over these epsilons ({shares})"
+    if mean[chosen] < most:
+        why = f"as many right picks as any, up to {100 * _ALIKE:.0f} % ({shares}), without bounds"
+    return Advice(chosen, why)
+
+
+def _mean(curve: Curve, epsilons: Sequence[float]) -> float:
+    """Return the mean of the expected shares."""
+    return float(np.mean([curve.at(epsilon)[1] for epsilon in epsilons]))

@@ -1,0 +1,266 @@
+"""What a plan is about, checked before anything is simulated or opened."""
+
+import math
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+
+from dpsel.core.guarantee import MOST_ROWS, Neighbors, check_at_least, check_k
+from dpsel.core.target import MOST_CLASSES
+from dpsel.errors import UsageError
+from dpsel.evaluation.grid import parse_epsilons
+from dpsel.planning.options import Guesses, Simulation, TargetGuess, Wish
+
+MOST_FEATURES = 10**7
+_MOST_EPSILONS = 100
+_EFFECT, _SPREAD = 0.3, 2.0
+_STRONGEST = 0.95
+_MOST_PICKS = 10_000
+_TABLES, _WIDE_TABLES, _WIDE, _MOST_TABLES = 16, 6, 5_000, 1_000
+
+
+@dataclass(frozen=True)
+class TargetKind:
+    """What kind of target a table has."""
+
+    classes: int = 0
+    """2, or more, or 0 for any number."""
+    share: float = 0.5
+    """Of the rows in one of two classes."""
+    known: bool = False
+    """Whether the share, or the middle of the numbers, is public."""
+
+    def words(self) -> str:
+        """Return it in words."""
+        if self.classes == 2:
+            return f"two classes, {self.share:.3g} of the rows in one"
+        return f"{self.classes} classes" if self.classes else "a number"
+
+
+@dataclass(frozen=True)
+class Effects:
+    """How strongly features that matter are correlated with the target.
+
+    `count` features, evenly on a log scale from `high` to `low`; or those that were `listed`.
+    """
+
+    count: int
+    low: float
+    high: float
+    listed: tuple[float, ...] = ()
+
+    @property
+    def each(self) -> tuple[float, ...]:
+        """Return the correlation of every feature that matters, the strongest first."""
+        if self.listed:
+            return self.listed
+        ratio = math.log(self.low / self.high)
+        steps = max(1, self.count - 1)
+        return tuple(self.high * math.exp(ratio * i / steps) for i in range(self.count))
+
+    def times(self, factor: float) -> "Effects":
+        """Return them stronger, or weaker."""
+        low, high, *listed = (
+            min(_STRONGEST, factor * effect) for effect in (self.low, self.high, *self.listed)
+        )
+        return replace(self, low=low, high=high, listed=tuple(listed))
+
+
+@dataclass(frozen=True)
+class Design:
+    """A table as it is guessed to be."""
+
+    rows: int
+    features: int
+    effects: Effects
+    target: TargetKind
+
+    def __post_init__(self) -> None:
+        """Refuse what no table can be."""
+        if not 2 <= self.rows <= MOST_ROWS:
+            raise UsageError(f"rows must be between 2 and {MOST_ROWS}, got {self.rows}")
+        if not 1 <= self.features <= MOST_FEATURES:
+            raise UsageError(f"features must be between 1 and {MOST_FEATURES}, got {self.features}")
+        if not 1 <= self.effects.count <= self.features:
+            raise UsageError(
+                f"matter must be between 1 and {self.features}, the number of features, "
+                f"got {self.effects.count}"
+            )
+
+    def off(self, factor: float, *, matter: bool) -> "Design":
+        """Return the table if all guesses were too low, or too high, by a factor."""
+        rows = min(MOST_ROWS, max(2, round(self.rows * factor)))
+        effects = self.effects.times(factor)
+        if matter:
+            count = min(self.features, max(1, round(effects.count * factor)))
+            effects = replace(effects, count=count)
+        return replace(self, rows=rows, effects=effects)
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """Everything that a plan depends on."""
+
+    design: Design
+    k: int
+    up_to: bool
+    epsilons: tuple[float, ...]
+    find: float
+    within: float
+    matter_guessed: bool
+    """Whether the number of features that matter may be wrong too."""
+    neighbors: Neighbors
+    tables: int
+    """How many tables are simulated for every guess."""
+    seed: int
+
+    @property
+    def scenarios(self) -> tuple[Design, Design, Design]:
+        """Return the table if it is worse than was guessed, as guessed, and better."""
+        design, guessed = self.design, self.matter_guessed
+        return (
+            design.off(1 / self.within, matter=guessed),
+            design,
+            design.off(self.within, matter=guessed),
+        )
+
+
+def make_plan_request(
+    wish: Wish, guesses: Guesses, target: TargetGuess, simulation: Simulation
+) -> PlanRequest:
+    """Check what a user guesses and wishes."""
+    if guesses.rows is None or guesses.features is None:
+        raise UsageError("give --rows N and --features D")
+    kind = _kind(target)
+    k = asked_picks(wish)
+    effects = _effects(guesses, kind, k)
+    design = Design(guesses.rows, guesses.features, effects, kind)
+    check_k(k, design.features)
+    return PlanRequest(
+        design=design,
+        k=k,
+        up_to=wish.up_to is not None,
+        epsilons=asked_epsilons(wish),
+        find=checked_share(wish.find, "find"),
+        within=checked_factor(guesses.within),
+        matter_guessed=guesses.matter is not None and not effects.listed,
+        neighbors=wish.neighbors,
+        tables=asked_tables(simulation, design.features),
+        seed=check_at_least(0, simulation.seed, "seed"),
+    )
+
+
+def asked_picks(wish: Wish) -> int:
+    """Return how many features are wanted, at most."""
+    if (wish.k is None) == (wish.up_to is None):
+        raise UsageError("give --k K, how many features to select, or --up-to K")
+    k = check_at_least(1, int(wish.k or wish.up_to or 0), "k" if wish.up_to is None else "up-to")
+    if k > _MOST_PICKS:
+        raise UsageError(f"k must be at most {_MOST_PICKS} for a plan, got {k}")
+    return k
+
+
+def asked_epsilons(wish: Wish) -> tuple[float, ...]:
+    """Return the epsilons, ascending."""
+    epsilons = parse_epsilons(wish.epsilon)
+    if len(epsilons) > _MOST_EPSILONS:
+        raise UsageError(f"a plan has at most {_MOST_EPSILONS} epsilons, got {len(epsilons)}")
+    return epsilons
+
+
+def asked_tables(simulation: Simulation, features: int) -> int:
+    """Return how many tables are simulated: draws from wide ones take long."""
+    if simulation.tables is None:
+        return _TABLES if features <= _WIDE else _WIDE_TABLES
+    if not 1 <= simulation.tables <= _MOST_TABLES:
+        raise UsageError(f"tables must be between 1 and {_MOST_TABLES}, got {simulation.tables}")
+    return simulation.tables
+
+
+def checked_share(share: float, name: str) -> float:
+    """Return a share that is neither nothing nor all."""
+    if not 0 < share < 1:
+        raise UsageError(f"{name} must be between 0 and 1, got {share:g}")
+    return share
+
+
+def checked_factor(within: float) -> float:
+    """Return by what factor guesses may be wrong."""
+    if not 1 <= within <= 100:
+        raise UsageError(f"within must be between 1 and 100, got {within:g}")
+    return within
+
+
+def _kind(target: TargetGuess) -> TargetKind:
+    """Return the kind of target."""
+    if target.share is not None and target.classes is not None:
+        raise UsageError("give either --share or --classes, not both")
+    if target.classes is not None:
+        if not 3 <= target.classes <= MOST_CLASSES:
+            raise UsageError(
+                f"classes must be between 3 and {MOST_CLASSES}, got {target.classes}; "
+                "for two, give --share"
+            )
+        return TargetKind(target.classes)
+    if target.share is not None:
+        return TargetKind(2, checked_share(target.share, "share"), target.target_known)
+    return TargetKind(known=target.target_known)
+
+
+def _effects(guesses: Guesses, kind: TargetKind, k: int) -> Effects:
+    """Return how many features matter, and how strongly."""
+    if guesses.auc is not None:
+        if guesses.effect is not None:
+            raise UsageError("give either --effect or --auc, not both")
+        if kind.classes != 2:
+            raise UsageError("--auc goes with two classes: give --share P")
+        numbers, separator = _numbers(guesses.auc, "auc", 0.5)
+        found = [correlation_of_auc(area, kind.share) for area in numbers]
+    else:
+        found, separator = _numbers(guesses.effect or str(_EFFECT), "effect", 0.0)
+    if separator == ",":
+        if guesses.matter not in (None, len(found)):
+            raise UsageError(f"--matter is {guesses.matter}, but there are {len(found)} effects")
+        ordered = tuple(sorted(found, reverse=True))
+        return Effects(len(found), ordered[-1], ordered[0], ordered)
+    low, high = (found[0] / _SPREAD, found[0] * _SPREAD) if len(found) == 1 else sorted(found)
+    return Effects(k if guesses.matter is None else guesses.matter, low, min(_STRONGEST, high))
+
+
+def _numbers(text: str, name: str, above: float) -> tuple[list[float], str]:
+    """Return the numbers of a list or a range, and what stands between them."""
+    separator = ":" if ":" in text else "," if "," in text else ""
+    parts = text.split(separator) if separator else [text]
+    try:
+        numbers = [float(part) for part in parts]
+    except ValueError:
+        numbers = []
+    if not numbers or (separator == ":" and len(numbers) != 2):
+        raise UsageError(f"{name} must be a number, LOW:HIGH, or numbers with commas, got '{text}'")
+    if not all(above < number < 1 for number in numbers):
+        raise UsageError(f"{name} must be above {above:g} and below 1, got '{text}'")
+    return [min(number, _STRONGEST) if above == 0 else number for number in numbers], separator
+
+
+_NORMAL = NormalDist()
+
+
+def correlation_of_auc(area: float, share: float) -> float:
+    """Return the correlation with two classes of a normal feature with this area under the ROC."""
+    shift = math.sqrt(2) * _NORMAL.inv_cdf(area)
+    return shift / math.sqrt(1 / (share * (1 - share)) + shift * shift)
+
+
+def auc_of_correlation(correlation: float, share: float) -> float:
+    """Return the area under the ROC curve of a normal feature with this correlation."""
+    return _NORMAL.cdf(class_shift(correlation, share) / math.sqrt(2))
+
+
+def class_shift(correlation: float, share: float) -> float:
+    """Return how far the means of two classes are apart, in standard deviations within them."""
+    within = share * (1 - share) * (1 - correlation * correlation)
+    return correlation / math.sqrt(within)
+
+
+def odds(epsilon: float) -> float:
+    """Return the largest odds to 1 of whoever held a row's presence for 1:1 before the release."""
+    return math.exp(epsilon) if epsilon < 700 else math.inf
