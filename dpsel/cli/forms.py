@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
-from functools import partial, wraps
+from functools import cached_property, partial, wraps
 from types import UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -82,6 +82,12 @@ class PlainCommand(TyperCommand):
     Limits of numbers, and what is missing, are left to Typer.
     """
 
+    @cached_property
+    def _converters(self) -> dict[str, Callable[[Any], Any] | None]:
+        """What converts the words of each parameter but --help; None where that is Typer's."""
+        kinds = get_type_hints(self.callback, include_extras=True) if self.callback else {}
+        return {name: _converter(kind) for name, kind in kinds.items()}
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the values of all parameters into the context, and return the words left over."""
         given, left, order = self.make_parser(ctx).parse_args(args=args)
@@ -90,9 +96,8 @@ class PlainCommand(TyperCommand):
             place = order.index(parameter) if parameter in order else len(order)
             return not parameter.is_eager, place
 
-        kinds = get_type_hints(self.callback, include_extras=True) if self.callback else {}
         for parameter in sorted(self.get_params(ctx), key=turn):
-            convert = _converter(kinds.get(parameter.name, bool))
+            convert = self._converters.get(parameter.name, bool)
             word, _ = parameter.consume_value(ctx, given)
             if convert is None or (parameter.required and parameter.value_is_missing(word)):
                 parameter.handle_parse_result(ctx, given, left)

@@ -30,6 +30,20 @@ def loaded(*arguments: str) -> list[bool]:
     return found
 
 
+def test_a_program_that_was_not_told_to_is_kept_on_one_thread_of_the_matrix_library() -> None:
+    code = (
+        "import numpy, threadpoolctl; from dpsel.system.workers import one_blas_thread\n"
+        "def most(): return max(one['num_threads'] for one in threadpoolctl.threadpool_info())\n"
+        "before = most()\n"
+        "with one_blas_thread(): print(before, most())\n"
+    )
+    told = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=told, cwd=ROOT
+    )
+    assert done.stdout == "2 1\n", done.stderr
+
+
 def test_only_a_pool_that_fits_lassos_loads_the_solver() -> None:
     pytest.importorskip("sklearn", reason="needs scikit-learn")
     assert loaded() == [False] * 4
