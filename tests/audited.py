@@ -38,31 +38,31 @@ def audit_request(**given: Any) -> AuditRequest:
     return make_audit_request(audited, claim, inputs, effort)
 
 
-def mechanism_plan(
+def mechanism_request(
     name: str, samples: int, *, seed: int | None = 1, **given: Any
 ) -> MechanismRequest:
     asked = {"mechanism": name, "samples": str(samples), "confidence": CONFIDENCE, "threads": 1}
-    plan = audit_request(**{**asked, "seed": seed, **given})
-    assert isinstance(plan, MechanismRequest)
-    return plan
+    request = audit_request(**{**asked, "seed": seed, **given})
+    assert isinstance(request, MechanismRequest)
+    return request
 
 
 def audited(
     name: str, samples: int, *, target: type[MechanismTarget] | None = None, **given: Any
 ) -> Certificate:
     """Audit a mechanism, or one that draws as `target` does."""
-    plan = mechanism_plan(name, samples, **given)
+    request = mechanism_request(name, samples, **given)
     if target is not None:
-        plan = replace(plan, target=target(**vars(plan.target)))
-    return audit_mechanism(plan, Silent())
+        request = replace(request, target=target(**vars(request.target)))
+    return audit_mechanism(request, Silent())
 
 
 def audited_command(samples: int, *, seed: int | None = 1, **given: Any) -> Certificate:
     """Audit the whole command."""
     asked = {"samples": str(samples), "confidence": CONFIDENCE, "threads": 1}
-    plan = audit_request(**{**asked, "command": True, "seed": seed, **given})
-    assert isinstance(plan, CommandRequest)
-    return audit_command(plan, Silent(), run)
+    request = audit_request(**{**asked, "command": True, "seed": seed, **given})
+    assert isinstance(request, CommandRequest)
+    return audit_command(request, Silent(), run)
 
 
 def only(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -210,28 +210,30 @@ LEDGER = "audit"
 _INTERRUPTED = 130
 
 
-def select_words(plan: CommandRequest) -> dict[str, Any]:
+def select_words(request: CommandRequest) -> dict[str, Any]:
     """Return the options of `dpsel select` that are audited."""
-    bounds = {"lower": -1.0, "upper": 1.0} if find_score(plan.score).needs_bounds else {}
-    by_person = {"person": PERSON, "rows_per_person": plan.unit.rows}
+    bounds = {"lower": -1.0, "upper": 1.0} if find_score(request.score).needs_bounds else {}
+    by_person = {"person": PERSON, "rows_per_person": request.unit.rows}
     return {
         "target": TARGET,
-        "k": plan.target.k,
-        "epsilon": plan.target.epsilon,
-        "score": plan.score,
-        "mechanism": plan.target.name,
-        "neighbors": str(plan.neighbors),
+        "k": request.target.k,
+        "epsilon": request.target.epsilon,
+        "score": request.score,
+        "mechanism": request.target.name,
+        "neighbors": str(request.neighbors),
         "threads": 1,
         **bounds,
-        **(by_person if plan.unit.name == "person" else {}),
-        **plan.target.parameters,
+        **(by_person if request.unit.name == "person" else {}),
+        **request.target.parameters,
     }
 
 
-def claimed(plan: CommandRequest) -> Guarantee:
+def claimed(request: CommandRequest) -> Guarantee:
     """Return the guarantee that the command is asked for."""
     scope = Scope(end_to_end=True, why="")
-    return Guarantee(plan.target.epsilon, plan.neighbors, scope, plan.unit, plan.target.delta)
+    return Guarantee(
+        request.target.epsilon, request.neighbors, scope, request.unit, request.target.delta
+    )
 
 
 @dataclass(frozen=True)
@@ -374,9 +376,9 @@ def check_claims(releases: Releases, path: str) -> Check:
     return Check("claims", not wrong, found)
 
 
-def check_fresh_runs(plan: CommandRequest, releases: Releases, path: str) -> Check:
+def check_fresh_runs(request: CommandRequest, releases: Releases, path: str) -> Check:
     """Run without a seed, at next to no epsilon: one record again and again means a fixed seed."""
-    if plan.d == plan.target.k:
+    if request.d == request.target.k:
         return Check("fresh-randomness", True, "there is only one subset")
     tiny = replace(
         releases,
@@ -418,7 +420,7 @@ LIBRARIES = ("numpy", "scipy", "polars", "pyarrow")
 
 
 def audit_command(
-    plan: CommandRequest, reporter: Reporter, command_line: CommandLine
+    request: CommandRequest, reporter: Reporter, command_line: CommandLine
 ) -> Certificate:
     """Run the command on neighboring files, and bound the loss of what it releases.
 
@@ -429,47 +431,47 @@ def audit_command(
         Guarantee: none is needed; the tables are made up.
         Tested by: tests/audit/test_command.py, tests/audit/test_mutants.py
     """
-    target, sampling = plan.target, plan.sampling
+    target, sampling = request.target, request.sampling
     maker = PairMaker(
-        find_score(plan.score),
+        find_score(request.score),
         target.law,
-        plan.d,
+        request.d,
         target.k,
-        plan.neighbors,
-        plan.unit,
-        pays_for_weights=plan.score == STUMP,
+        request.neighbors,
+        request.unit,
+        pays_for_weights=request.score == STUMP,
     )
     pairs = file_pairs(maker, draws=sampling.samples, delta=target.delta, alpha=sampling.alpha)
     with tempfile.TemporaryDirectory(prefix="dpsel-audit-") as folder:
-        places = [write_pair(pair, plan.unit, Path(folder)) for pair in pairs]
-        releases = Releases(command_line, select_words(plan), claimed(plan))
+        places = [write_pair(pair, request.unit, Path(folder)) for pair in pairs]
+        releases = Releases(command_line, select_words(request), claimed(request))
         seed = draws_seed(sampling.seed, "first")
         with releases.desk(1, seeded=seed is not None) as desk:
             first = releases.record(places[0][0], desk, seed)
         checks = [
             check_claims(releases, places[0][0]),
-            check_fresh_runs(plan, releases, places[0][0]),
+            check_fresh_runs(request, releases, places[0][0]),
             check_charge(releases, places[0][0]),
         ]
         releases = replace(releases, rest=rest_of(first))
-        tallies = _released(plan, releases, places, reporter)
-    return _certificate(plan, maker, pairs, tallies, checks)
+        tallies = _released(request, releases, places, reporter)
+    return _certificate(request, maker, pairs, tallies, checks)
 
 
 def _released(
-    plan: CommandRequest,
+    request: CommandRequest,
     releases: Releases,
     places: Sequence[tuple[str, str]],
     reporter: Reporter,
 ) -> list[Tally]:
     """Return what was released from every pair of files."""
-    few = 2 * plan.sampling.samples * len(places) < _WORTH_WORKERS
-    sampling = replace(plan.sampling, threads=1) if few else plan.sampling
+    few = 2 * request.sampling.samples * len(places) < _WORTH_WORKERS
+    sampling = replace(request.sampling, threads=1) if few else request.sampling
     return counted(release_some, releases, places, sampling, _RUNS_AT_ONCE, reporter)
 
 
 def _certificate(
-    plan: CommandRequest,
+    request: CommandRequest,
     maker: PairMaker,
     pairs: Sequence[FilePair],
     tallies: Sequence[Tally],
@@ -493,8 +495,8 @@ def _certificate(
     ]
     about = {
         "kind": "command",
-        "score": plan.score,
-        "neighbors": str(plan.neighbors),
-        "rows_per_unit": plan.unit.rows,
+        "score": request.score,
+        "neighbors": str(request.neighbors),
+        "rows_per_unit": request.unit.rows,
     }
-    return certified(about, plan.target, plan.d, plan.sampling, drawn, checks, LIBRARIES)
+    return certified(about, request.target, request.d, request.sampling, drawn, checks, LIBRARIES)

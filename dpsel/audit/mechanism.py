@@ -209,34 +209,34 @@ _WORTH_WORKERS = 200_000
 LIBRARIES = ("numpy", "scipy")
 
 
-def audit_mechanism(plan: MechanismRequest, reporter: Reporter) -> Certificate:
+def audit_mechanism(request: MechanismRequest, reporter: Reporter) -> Certificate:
     """Draw from neighboring scores, and bound the loss that shows.
 
     Privacy:
         Guarantee: none is needed; the scores are made up.
         Tested by: tests/audit/test_mechanisms.py, tests/audit/test_mutants.py
     """
-    pairs = score_pairs(plan)
-    tallies = _drawn(plan, pairs, reporter)
-    return mechanism_certificate(plan, pairs, tallies)
+    pairs = score_pairs(request)
+    tallies = _drawn(request, pairs, reporter)
+    return mechanism_certificate(request, pairs, tallies)
 
 
-def score_pairs(plan: MechanismRequest) -> tuple[ScorePair, ...]:
+def score_pairs(request: MechanismRequest) -> tuple[ScorePair, ...]:
     """Return the neighboring scores to draw from."""
-    target, sampling = plan.target, plan.sampling
-    if plan.scores is not None and plan.change is not None:
-        return (given_pair(plan.scores, plan.change),)
-    if plan.worst_case:
+    target, sampling = request.target, request.sampling
+    if request.scores is not None and request.change is not None:
+        return (given_pair(request.scores, request.change),)
+    if request.worst_case:
         seed = 0 if sampling.seed is None else sampling.seed
-        return worst_pairs(target, plan.d, sampling.samples, sampling.alpha, seed=seed)
-    return (default_pair(target, plan.d, sampling.samples, sampling.alpha),)
+        return worst_pairs(target, request.d, sampling.samples, sampling.alpha, seed=seed)
+    return (default_pair(target, request.d, sampling.samples, sampling.alpha),)
 
 
 def mechanism_certificate(
-    plan: MechanismRequest, pairs: Sequence[ScorePair], tallies: Sequence[Tally]
+    request: MechanismRequest, pairs: Sequence[ScorePair], tallies: Sequence[Tally]
 ) -> Certificate:
     """Return what the draws of every pair show."""
-    target = plan.target
+    target = request.target
     drawn = [
         Drawn(
             pair.name,
@@ -246,14 +246,16 @@ def mechanism_certificate(
         )
         for pair, tally in zip(pairs, tallies, strict=True)
     ]
-    checks = [check_fresh(target, plan.d), check_reach(target, plan.d)]
+    checks = [check_fresh(target, request.d), check_reach(target, request.d)]
     about = {"kind": "mechanism"}
-    return certified(about, target, plan.d, plan.sampling, drawn, checks, LIBRARIES)
+    return certified(about, target, request.d, request.sampling, drawn, checks, LIBRARIES)
 
 
-def _drawn(plan: MechanismRequest, pairs: Sequence[ScorePair], reporter: Reporter) -> list[Tally]:
+def _drawn(
+    request: MechanismRequest, pairs: Sequence[ScorePair], reporter: Reporter
+) -> list[Tally]:
     """Return what was drawn from every pair."""
-    few = plan.sampling.samples * len(pairs) < _WORTH_WORKERS
-    sampling = replace(plan.sampling, threads=1) if few else plan.sampling
+    few = request.sampling.samples * len(pairs) < _WORTH_WORKERS
+    sampling = replace(request.sampling, threads=1) if few else request.sampling
     inputs = [(pair.scores, pair.neighbor) for pair in pairs]
-    return counted(draw_some, plan.target, inputs, sampling, _DRAWS_AT_ONCE, reporter)
+    return counted(draw_some, request.target, inputs, sampling, _DRAWS_AT_ONCE, reporter)

@@ -180,7 +180,7 @@ def largest_move(
     """Search neighboring tables for the largest move of a score.
 
     First the handmade pairs, then random ones, then changes of the best so far. Tables are cut
-    into blocks at random, differently for both: a score must not depend on it.
+    into batches at random, differently for both: a score must not depend on it.
 
     Privacy:
         Guarantee: none is needed; all tables are made up.
@@ -315,17 +315,19 @@ def _move(found: ScoreMoves) -> dict[str, Any]:
 LIBRARIES = ("numpy", "scipy")
 
 
-def audit_score(plan: ScoreRequest, reporter: Reporter) -> Certificate:
+def audit_score(request: ScoreRequest, reporter: Reporter) -> Certificate:
     """Search neighboring tables for the largest move of a score.
 
     Privacy:
         Guarantee: none is needed; the tables are made up.
         Tested by: tests/audit/test_scores.py, tests/audit/test_mutants.py
     """
-    kind = find_score(plan.score)
+    kind = find_score(request.score)
     moves: list[ScoreMoves] = []
-    for neighbors in plan.neighbors:
-        moves.append(largest_move(kind, neighbors, plan.unit, tables=plan.tables, seed=plan.seed))
-        reporter.progress(len(moves) / len(plan.neighbors))
-    audited = {"kind": "score", "score": plan.score, "rows_per_unit": plan.unit.rows}
+    for neighbors in request.neighbors:
+        moves.append(
+            largest_move(kind, neighbors, request.unit, tables=request.tables, seed=request.seed)
+        )
+        reporter.progress(len(moves) / len(request.neighbors))
+    audited = {"kind": "score", "score": request.score, "rows_per_unit": request.unit.rows}
     return moves_certificate(audited, moves, LIBRARIES)

@@ -24,7 +24,7 @@ _POLL = 0.5
 
 
 @contextmanager
-def connected(plan: Scheduler, note: Callable[[str], None]) -> Iterator[Crew]:
+def connected(scheduler: Scheduler, note: Callable[[str], None]) -> Iterator[Crew]:
     """Connect to a cluster, or start one; wait for its workers, and check what they run.
 
     Nothing is read or charged before that. At the end, however it comes, the connection is closed,
@@ -32,33 +32,33 @@ def connected(plan: Scheduler, note: Callable[[str], None]) -> Iterator[Crew]:
     """
     load_distributed()
     with quiet_dask(), ExitStack() as stack:
-        if plan.in_the_clear:
+        if scheduler.in_the_clear:
             note(
-                f"{plan.address} is not encrypted: partial sums and data travel in the clear; "
+                f"{scheduler.address} is not encrypted: partial sums and data travel in the clear; "
                 "see docs/cluster.md"
             )
-        if plan.starts_workers:
-            started = stack.enter_context(slurm_cluster(plan.workers))
+        if scheduler.starts_workers:
+            started = stack.enter_context(slurm_cluster(scheduler.workers))
             client = _client(started.address, started.security)
             stack.callback(_close, client)
             _wait_for_workers(client, 1, None, started.check)
         else:
-            client = _client(plan.address, client_credentials(plan.address))
+            client = _client(scheduler.address, client_credentials(scheduler.address))
             stack.callback(_close, client)
-            _wait_for_workers(client, plan.workers, patience(), lambda: None)
+            _wait_for_workers(client, scheduler.workers, patience(), lambda: None)
         _check_versions(client)
         yield Crew(client, patience(), note)
 
 
 @contextmanager
 def chosen_workers(
-    plan: Scheduler | None, threads: int, note: Callable[[str], None]
+    scheduler: Scheduler | None, threads: int, note: Callable[[str], None]
 ) -> Iterator[int | Crew]:
     """Enter what `system.workers` works with: a cluster, or so many processes of this machine."""
-    if plan is None:
+    if scheduler is None:
         yield threads
     else:
-        with connected(plan, note) as crew:
+        with connected(scheduler, note) as crew:
             yield crew
 
 

@@ -160,7 +160,7 @@ class Arrivals:
                 raise
             except distributed.KilledWorker:
                 raise ClusterError(
-                    "workers died again and again on the same piece of work, perhaps for want of "
+                    "workers died again and again on the same task, perhaps for want of "
                     "memory; give each worker more, or fewer threads"
                 ) from None
             except (CancelledError, OSError):

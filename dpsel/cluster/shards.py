@@ -442,7 +442,7 @@ def merge_totals(work: ShardWork, totals: Iterable[Partial]) -> Partial:
     files: set[FileFound] = set()
     for total in totals:
         if shards & total.shards:
-            raise ValueError("a share was counted twice")
+            raise ValueError("a shard was counted twice")
         shards |= total.shards
         files |= total.files
         score.add(total.sums)
@@ -467,7 +467,7 @@ def cluster_total(
     shards = make_shards(work, files, cluster.target_bytes)
     total = merge_totals(work, cluster.spread(work, shards, progress))
     if total.shards != {shard.number for shard in shards}:
-        raise ValueError("some shares are missing")
+        raise ValueError("some shards are missing")
     check_same_files(files, total.files)
     return total
 

@@ -14,7 +14,7 @@ The words, here and in all other folders:
     Table       Named, typed columns, and rows that can be read once, from start to end.
     Layout      Which columns are features, target and person, by position.
     Batch       Raw cells of some rows and some neighboring features, in memory. Private.
-    Bounds      Public intervals: the only door from cells to whole numbers.
+    Bounds      Public intervals: the only way from cells to whole numbers.
     Score       Reduces batches to partials, which add up to scores in any order, on any machine.
     Partial     The whole-number sums of some batches. Private.
     Scores      One number a feature, and how far one unit can move it. Private.

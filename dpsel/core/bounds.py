@@ -1,4 +1,4 @@
-"""Public bounds, and the only door from raw values to bounded integers.
+"""Public bounds, and the only way from raw values to bounded integers.
 
 A value is clipped to its bounds, mapped to [-1, 1] with the middle at 0, and rounded to a
 multiple of 2^-16. It depends on no other row. Missing and NaN become 0, infinities clip.

@@ -113,8 +113,8 @@ def _matrices_of_groups(
 def random_partition(rows: int, blocks: int, rng: Randomness) -> IntArray:
     """Return a block for every row: a uniformly random partition into blocks of equal size.
 
-    Rows are sorted by fresh random words and dealt out in turn, so sizes differ by at most one. If
-    two words are equal, all are drawn again: the order is exactly uniform.
+    Rows are sorted by fresh random words and put into blocks in turn, so sizes differ by at most
+    one. If two words are equal, all are drawn again: the order is exactly uniform.
 
     Privacy:
         Domain: the number of rows, which must be public.

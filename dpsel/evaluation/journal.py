@@ -60,7 +60,7 @@ class Journal:
         self.close()
 
     def append(self, key: str, value: Any) -> None:
-        """Remember one piece of work."""
+        """Remember one task."""
         self.found[key] = value
         if self._descriptor is not None:
             try:

@@ -66,7 +66,7 @@ class Sweep:
         return list(dict.fromkeys(self.scale_of(method) for method in voted))
 
     def tasks_per_set(self) -> int:
-        """Return how many pieces of work a data set makes."""
+        """Return how many tasks a data set makes."""
         cells = len(self.methods) * len(self.ks) * len(self.epsilons)
         once = cells + len(self.vote_scales()) * self.trials
         # Folds have what they are compared with, too.
@@ -112,7 +112,7 @@ def make_evaluate_request(
         neighbors=conditions.neighbors,
         delta=conditions.delta,
         blocks=conditions.blocks,
-        # As `baseline` deals out rows: in blocks of equal size where their number is public.
+        # As `baseline` puts rows into blocks: of equal size where their number is public.
         equal_blocks=conditions.neighbors is Neighbors.REPLACE_ONE,
         unseen=comparison.unseen or 0,
     )

@@ -76,12 +76,12 @@ class CellWork:
 
 
 def fit_votes(work: VoteWork, task: tuple[Scale, int]) -> list[list[list[int]]]:
-    """Deal rows into blocks for one trial, and return their votes for each k, without the zeros."""
+    """Put rows into blocks for one trial, and return their votes for each k, without the zeros."""
     scale, trial = task
     rows = work.views[scale]
     rng = SeededRandomness(derived_seed(work.seed, work.name, "blocks", str(scale), trial))
-    deal = random_partition if work.equal_blocks else independent_blocks
-    block_of_row = deal(len(rows.y), work.blocks, rng)
+    partition = random_partition if work.equal_blocks else independent_blocks
+    block_of_row = partition(len(rows.y), work.blocks, rng)
     with block_fit(work.penalty) as fit:
         voting = Voting(work.blocks, fit, Threads(work.threads))
         votes = votes_for_each_k(rows.X, rows.y, block_of_row, work.ks, voting)

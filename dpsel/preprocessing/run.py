@@ -396,6 +396,6 @@ def _reduce(
         read_batches(batches, work, add, threads=threads, progress=reporter.progress)
 
 
-def _rows(block: Batch) -> FloatArray:
+def _rows(batch: Batch) -> FloatArray:
     """Return features and target side by side."""
-    return np.asfortranarray(np.column_stack([block.X, block.y]))
+    return np.asfortranarray(np.column_stack([batch.X, batch.y]))

@@ -1,4 +1,4 @@
-"""Polars' door.
+"""Polars, loaded so that Ctrl-C stays ours.
 
 When it is imported it takes Ctrl-C for itself, which leaves a command that waits for its input deaf
 to it: so it has to give it back.

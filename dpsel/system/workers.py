@@ -53,7 +53,7 @@ def plan_threads(threads: int | None) -> int:
     return os.cpu_count() or 1
 
 
-Piece = TypeVar("Piece")
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -61,19 +61,19 @@ class Threads:
     """Threads of this process, as `core.mapper.Mapper` asks for them."""
 
     def __init__(self, threads: int) -> None:
-        """Work on so many pieces at a time."""
+        """Work on so many items at a time."""
         self.at_once = check_at_least(1, threads, "threads")
 
     def map(
-        self, work: Callable[[Piece], Result], pieces: Iterable[Piece], most: int
+        self, work: Callable[[Item], Result], items: Iterable[Item], most: int
     ) -> Iterator[Result]:
-        """Yield `work(piece)` in the order of the pieces; whoever stops early cancels the rest."""
+        """Yield `work(item)` in the order of the items; whoever stops early cancels the rest."""
         threads = min(self.at_once, most)
         if threads == 1:
-            yield from map(work, pieces)
+            yield from map(work, items)
             return
         with ThreadPoolExecutor(threads) as pool:
-            yield from pool.map(work, pieces)
+            yield from pool.map(work, items)
 
 
 State = TypeVar("State")

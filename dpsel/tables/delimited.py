@@ -234,7 +234,7 @@ class DelimitedTable:
 
     sources: tuple[Source, ...] = ()
 
-    def __init__(self, source: Source, separator: str, block_bytes: int = TEXT_BYTES) -> None:
+    def __init__(self, source: Source, separator: str, text_bytes: int = TEXT_BYTES) -> None:
         """Open it and read the column names."""
         self.label = source.label
         self._separator = separator
@@ -242,7 +242,7 @@ class DelimitedTable:
             self._stream = source.open_stream()
             opened.callback(self._stream.close)
             recorded = source.path is not None and sidecar(source.path).exists()
-            self._text = TextRows(self._stream, separator, self.label, block_bytes, digest=recorded)
+            self._text = TextRows(self._stream, separator, self.label, text_bytes, digest=recorded)
             opened.pop_all()
         columns = tuple(Column(name, Kind.UNKNOWN) for name in self._text.header)
         self._claimed = beside(source.path, self._text.header)

@@ -33,12 +33,12 @@ class TextRows:
     """Splits a stream into its header and texts of whole rows."""
 
     def __init__(
-        self, stream: ByteStream, separator: str, label: str, block_bytes: int, *, digest: bool
+        self, stream: ByteStream, separator: str, label: str, text_bytes: int, *, digest: bool
     ) -> None:
         """Read the header; `digest` says whether one of all bytes will be asked for."""
         self._stream = stream
         self._label = label
-        self._block_bytes = block_bytes
+        self._text_bytes = text_bytes
         self._separator = separator
         self._quoted_cell = _quoted_cell(separator)
         self._rest = b""
@@ -130,7 +130,7 @@ class TextRows:
         if self._ahead:
             ahead, self._ahead = self._ahead, b""
             return ahead
-        more = self._stream.read(self._block_bytes)
+        more = self._stream.read(self._text_bytes)
         if self._hash is not None:
             self._hash.update(more)
         self._ended = not more

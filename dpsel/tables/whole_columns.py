@@ -36,7 +36,7 @@ T = TypeVar("T")
 _KIND = "a table"
 
 _CELLS_AT_ONCE = 1 << 22
-# Of a block of columns, with what is made of it, in every thread.
+# Of a batch of columns, with what is made of it, in every thread.
 _COPIES_OF_COLUMNS = 8
 # Of a table that is kept: itself, and what is made of it.
 _COPIES_OF_ROWS = 2

@@ -136,8 +136,8 @@ def test_a_command_that_releases_nothing_is_said_to(monkeypatch: pytest.MonkeyPa
 
 
 def test_relations_are_known_by_their_names() -> None:
-    plan = audit_request(command=True, seed=1, neighbors="replace-one")
-    assert isinstance(plan, CommandRequest)
-    assert plan.neighbors is Neighbors.REPLACE_ONE
+    request = audit_request(command=True, seed=1, neighbors="replace-one")
+    assert isinstance(request, CommandRequest)
+    assert request.neighbors is Neighbors.REPLACE_ONE
     with pytest.raises(UsageError, match="neighbors must be one of add-remove, replace-one, got x"):
         audit_request(command=True, seed=1, neighbors="x")

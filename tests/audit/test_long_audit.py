@@ -22,7 +22,7 @@ from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.registry import MECHANISMS
 from dpsel.system.workers import plan_threads
 from tests.audit.test_mutants import Weaker
-from tests.audited import audited, audited_command, caught_by, mechanism_plan
+from tests.audited import audited, audited_command, caught_by, mechanism_request
 from tests.sample_tables import Silent
 
 pytestmark = pytest.mark.long
@@ -38,10 +38,10 @@ PLACES = [(which, part) for which in (0, 1) for part in range(PARTS)]
 def test_a_million_draws_show_no_loss_above_epsilon(
     name: str, d: int, k: int, epsilon: float
 ) -> None:
-    plan = mechanism_plan(
+    request = mechanism_request(
         name, SAMPLES.get(name, 1_000_000), d=d, k=k, epsilon=epsilon, threads=plan_threads(None)
     )
-    certificate = audit_mechanism(plan, Silent())
+    certificate = audit_mechanism(request, Silent())
     assert caught_by(certificate) == set()
     assert certificate.fields["exact_loss"] > 0.3 * epsilon
 
@@ -49,8 +49,10 @@ def test_a_million_draws_show_no_loss_above_epsilon(
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_worst_cases_show_no_loss_above_epsilon(name: str) -> None:
     threads = plan_threads(None)
-    plan = mechanism_plan(name, SAMPLES.get(name, 1_000_000), worst_case=True, threads=threads)
-    certificate = audit_mechanism(plan, Silent())
+    request = mechanism_request(
+        name, SAMPLES.get(name, 1_000_000), worst_case=True, threads=threads
+    )
+    certificate = audit_mechanism(request, Silent())
     assert caught_by(certificate) == set()
     assert certificate.fields["exact_loss"] > 0.8
 
@@ -59,8 +61,8 @@ def test_worst_cases_show_no_loss_above_epsilon(name: str) -> None:
 @pytest.mark.parametrize("gamma", [0.0, 0.3, 1.0])
 def test_every_gamma_and_sampler_passes(sampler: Sampler, gamma: float) -> None:
     given: dict[str, Any] = {"sampler": sampler, "gamma": gamma, "threads": plan_threads(None)}
-    plan = mechanism_plan("canonical-lipschitz", 1_000_000, d=7, k=3, **given)
-    assert caught_by(audit_mechanism(plan, Silent())) == set()
+    request = mechanism_request("canonical-lipschitz", 1_000_000, d=7, k=3, **given)
+    assert caught_by(audit_mechanism(request, Silent())) == set()
 
 
 def test_an_epsilon_that_is_off_by_a_fifth_is_caught() -> None:
@@ -78,16 +80,16 @@ def test_an_epsilon_that_is_off_by_a_fifth_is_caught() -> None:
 
 def test_right_mechanisms_are_refused_no_more_often_than_said() -> None:
     """Draw 400 small audits at a confidence of 0.8, where false alarms would be seen."""
-    plan = mechanism_plan(
+    request = mechanism_request(
         "margin-lipschitz", 4_000, d=2, k=1, confidence=0.8, sampler=Sampler.DIRECT
     )
-    pairs = score_pairs(plan)
+    pairs = score_pairs(request)
     alarms = []
     for seed in range(400):
         tally = Tally.of(
             {
                 (which, part): draw_some(
-                    plan.target,
+                    request.target,
                     Draws(
                         (pairs[0].scores, pairs[0].neighbor)[which], 1_000, 1_000 * seed + number
                     ),
@@ -95,7 +97,7 @@ def test_right_mechanisms_are_refused_no_more_often_than_said() -> None:
                 for number, (which, part) in enumerate(PLACES)
             }
         )
-        alarms.append(mechanism_certificate(plan, pairs, [tally]).verdict is not Verdict.PASS)
+        alarms.append(mechanism_certificate(request, pairs, [tally]).verdict is not Verdict.PASS)
     # The exact loss is epsilon itself here: no pair is harder on a right mechanism.
     assert stats.binom.sf(np.sum(alarms) - 1, 400, 0.2) > 1e-7
 

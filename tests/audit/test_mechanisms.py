@@ -12,7 +12,7 @@ from dpsel.audit.request import MechanismTarget
 from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.registry import MECHANISMS
 from dpsel.errors import UsageError
-from tests.audited import audited, caught_by, mechanism_plan
+from tests.audited import audited, caught_by, mechanism_request
 from tests.sample_tables import Silent
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "dpsel/audit/audit.schema.json").read_text())
@@ -121,8 +121,8 @@ def test_too_few_samples_to_show_anything_are_inconclusive() -> None:
 def test_the_number_of_workers_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpsel.audit.mechanism._WORTH_WORKERS", 0)
     monkeypatch.setattr("dpsel.audit.mechanism._DRAWS_AT_ONCE", 500)
-    plans = (mechanism_plan("canonical-lipschitz", 4_000, threads=threads) for threads in (1, 2))
-    first, second = (audit_mechanism(plan, Silent()).to_dict() for plan in plans)
+    plans = (mechanism_request("canonical-lipschitz", 4_000, threads=threads) for threads in (1, 2))
+    first, second = (audit_mechanism(request, Silent()).to_dict() for request in plans)
     assert first == second
 
 
@@ -144,7 +144,7 @@ def test_what_does_not_fit_is_refused_before_any_draw() -> None:
         ("peeling", {"d": 2}, "k must be between 1 and 2"),
     ):
         with pytest.raises(UsageError, match=message):
-            mechanism_plan(name, 100, **given)
+            mechanism_request(name, 100, **given)
 
 
 def test_a_target_knows_its_delta() -> None:

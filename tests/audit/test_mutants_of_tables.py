@@ -46,16 +46,16 @@ class WholeTable:
         self._score = DotScore(bounds, neighbors, unit)
         self._rows: dict[int, list[Batch]] = {}
 
-    def part(self, block: Batch) -> Batch:
-        return block
+    def part(self, batch: Batch) -> Batch:
+        return batch
 
     def add(self, part: Batch) -> None:
         self._rows.setdefault(part.first_feature, []).append(part)
 
     def scores(self) -> Scores:
-        for first, blocks in self._rows.items():
-            X = np.concatenate([block.X for block in blocks])
-            y = np.concatenate([block.y for block in blocks])
+        for first, batches in self._rows.items():
+            X = np.concatenate([batch.X for batch in batches])
+            y = np.concatenate([batch.y for batch in batches])
             self._score.add(self._score.part(Batch(first, self.prepared(X), y)))
         return self._score.scores()
 
@@ -104,10 +104,10 @@ class Unbounded(DotScore):
 class FailsOnMissing(DotScore):
     """Refuses a table with a missing cell."""
 
-    def part(self, block: Batch) -> Any:
-        if np.isnan(block.X).any():
+    def part(self, batch: Batch) -> Any:
+        if np.isnan(batch.X).any():
             raise ValueError("missing")
-        return super().part(block)
+        return super().part(batch)
 
 
 class MeasuresItself(DotScore):
@@ -119,11 +119,11 @@ class MeasuresItself(DotScore):
 
 
 class CutsByBlocks(CovarianceScore):
-    """Centers every block by itself: the score depends on how the table is cut."""
+    """Centers every batch by itself: the score depends on how the table is cut."""
 
-    def part(self, block: Batch) -> Any:
-        centered = block.X - np.nan_to_num(block.X, posinf=0, neginf=0).clip(-1, 1).mean(axis=0)
-        return super().part(Batch(block.first_feature, centered, block.y))
+    def part(self, batch: Batch) -> Any:
+        centered = batch.X - np.nan_to_num(batch.X, posinf=0, neginf=0).clip(-1, 1).mean(axis=0)
+        return super().part(Batch(batch.first_feature, centered, batch.y))
 
 
 def half_sensitivity(score: Callable[..., Any]) -> ScoreKind:

@@ -29,15 +29,15 @@ def test_scores_move_by_nearly_all_of_their_sensitivity_and_no_more(
 
 
 def test_the_certificate_says_where_and_how_far() -> None:
-    plan = audit_request(score="dot", tables="20", seed=1)
-    assert isinstance(plan, ScoreRequest)
-    certificate = audit_score(plan, Silent())
+    request = audit_request(score="dot", tables="20", seed=1)
+    assert isinstance(request, ScoreRequest)
+    certificate = audit_score(request, Silent())
     assert certificate.verdict is Verdict.PASS
     add, replace = certificate.fields["largest_moves"]
     assert (add["neighbors"], replace["neighbors"]) == ("add-remove", "replace-one")
     assert (add["exactly"], replace["exactly"]) == ("1", "1")
     assert add["tables"]["unit_in_second"] == []
-    assert audit_score(plan, Silent()) == certificate
+    assert audit_score(request, Silent()) == certificate
 
 
 def test_random_tables_are_neighbors_and_hold_all_kinds_of_cells() -> None:

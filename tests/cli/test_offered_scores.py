@@ -26,11 +26,11 @@ class AboveMiddle:
         self.sensitivity = unit.rows * (2 if neighbors is Neighbors.REPLACE_ONE else 1)
         self.total = np.zeros(len(bounds.lower), dtype=np.int64)
 
-    def part(self, block):
-        here = slice(block.first_feature, block.first_feature + block.X.shape[1])
-        x = bounded_integers(block.X, self.bounds.lower[here], self.bounds.upper[here])
+    def part(self, batch):
+        here = slice(batch.first_feature, batch.first_feature + batch.X.shape[1])
+        x = bounded_integers(batch.X, self.bounds.lower[here], self.bounds.upper[here])
         target = self.bounds.target
-        y = bounded_integers(block.y, np.array(target.lower), np.array(target.upper))
+        y = bounded_integers(batch.y, np.array(target.lower), np.array(target.upper))
         return here, (np.sign(y) @ np.sign(x)).astype(np.int64)
 
     def add(self, part):

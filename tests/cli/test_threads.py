@@ -34,9 +34,9 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             made.append(threads)
             super().__init__(threads)
 
-    def counted(self: Threads, work: Any, pieces: Any, most: int) -> Any:
+    def counted(self: Threads, work: Any, items: Any, most: int) -> Any:
         made.clear()
-        yield from real(self, work, pieces, most)
+        yield from real(self, work, items, most)
         sizes.extend(made or [1])
 
     monkeypatch.setattr(workers, "ThreadPoolExecutor", Counted)
@@ -68,8 +68,8 @@ def test_kendall_has_as_many_threads_as_the_command_asks_for(
 def test_a_share_of_a_cluster_has_as_many_as_its_worker_gives_it(
     threads: int, table: str, pools: list[int]
 ) -> None:
-    def spread(work: Any, shares: Any, progress: Any) -> list[Any]:
-        return [merge_totals(work, [score_shard(work, share, threads) for share in shares])]
+    def spread(work: Any, shards: Any, progress: Any) -> list[Any]:
+        return [merge_totals(work, [score_shard(work, shard, threads) for shard in shards])]
 
     plan = request_for(score="kendall", threads=5, seed=1)
     selected(table, plan, Silent(), Cluster(spread))

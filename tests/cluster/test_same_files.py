@@ -88,10 +88,10 @@ def test_a_copy_that_changes_between_two_shares_is_noticed(
         WRITERS["t.parquet"](FRAME, place)
     right = Crew.totals
 
-    def changing(crew: Crew, work: Any, shares: Any, progress: Any) -> Any:
-        yield from right(crew, work, shares[:1], progress)
+    def changing(crew: Crew, work: Any, shards: Any, progress: Any) -> Any:
+        yield from right(crew, work, shards[:1], progress)
         os.utime(path, (1, 1))
-        yield from right(crew, work, shares[1:], progress)
+        yield from right(crew, work, shards[1:], progress)
 
     monkeypatch.setattr(Crew, "totals", changing)
     with pytest.raises(InputError, match="was changed while it was read"):

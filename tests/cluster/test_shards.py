@@ -1,4 +1,4 @@
-"""Scores from shares: the same bits, notes and refusals as in one run over the whole table."""
+"""Scores from shards: the same bits, notes and refusals as in one run over the whole table."""
 
 import io
 import itertools
@@ -90,19 +90,19 @@ FRAME = table()
 
 
 class Tree:
-    """Does all shares here, in a drawn order, and merges them over a drawn tree."""
+    """Does all shards here, in a drawn order, and merges them over a drawn tree."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
-        self.shares = 0
+        self.shards = 0
         self.sent: list[bytes] = []
 
     def __call__(
-        self, work: ShardWork, shares: Sequence[Shard], progress: Callable[[float], None]
+        self, work: ShardWork, shards: Sequence[Shard], progress: Callable[[float], None]
     ) -> Iterable[Partial]:
-        self.shares = len(shares)
+        self.shards = len(shards)
         state = self._sent(work)
-        found = [self._sent(score_shard(state, self._sent(share), 2)) for share in shares]
+        found = [self._sent(score_shard(state, self._sent(shard), 2)) for shard in shards]
         order = [found[place] for place in self._rng.permutation(len(found)).tolist()]
         while len(order) > 1:
             some = [order.pop() for _ in range(int(self._rng.integers(2, 4))) if order]
@@ -172,7 +172,7 @@ def test_scores_are_the_same_bits_for_any_partition_and_tree(
     cuts = data.draw(st.lists(st.integers(0, ROWS), max_size=4))
     target_bytes = data.draw(st.sampled_from([1, 300, 2000, 10_000, 1 << 28]))
     tree = Tree(np.random.default_rng(data.draw(st.integers(0, 1000))))
-    place = write_files(FRAME, tmp_path_factory.getbasetemp() / "shares", ending, cuts)
+    place = write_files(FRAME, tmp_path_factory.getbasetemp() / "shards", ending, cuts)
     monkeypatch = pytest.MonkeyPatch()
     expected = exact_scores(place, options, None, monkeypatch)
     found = exact_scores(place, options, Cluster(tree, target_bytes), monkeypatch)
@@ -192,7 +192,7 @@ def test_wide_files_are_scored_alike(
     tree = Tree(np.random.default_rng(0))
     found = exact_scores(place, options, Cluster(tree, 2000), monkeypatch)
     assert found == exact_scores(place, options, None, monkeypatch)
-    assert tree.shares > 1
+    assert tree.shards > 1
 
 
 @pytest.mark.parametrize("score", ADDED_UP)
@@ -231,7 +231,7 @@ def test_odd_persons_and_an_index_in_some_files_are_read_alike(
     kept = frame[[0, 1, 5, 6, 10]].with_columns(who=pl.Series([1, 2, 3, 4, 9]))
     assert found[1] == exact_scores(str(tmp_path), {"person": "who"}, None, monkeypatch)[1]
     assert found[1] == exact_scores(kept, {"person": "who"}, None, monkeypatch)[1]
-    assert tree.shares >= 4
+    assert tree.shards >= 4
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow"])
@@ -277,7 +277,7 @@ def test_a_table_of_very_many_bytes_is_cut_into_larger_shares(
         tree = Tree(np.random.default_rng(0))
         found = exact_scores(place, options, Cluster(tree, 1), monkeypatch)
         assert found == exact_scores(place, options, None, monkeypatch)
-        counts.append(tree.shares)
+        counts.append(tree.shards)
     assert counts[0] == (5 if score == "kendall" else 9)
     assert counts[1] < counts[0]
 
@@ -320,15 +320,15 @@ def test_totals_do_not_print_what_they_hold(tmp_path: Path) -> None:
     place = write_files(FRAME, tmp_path / "t", "csv", [])
     kept: list[Any] = []
 
-    def spread(work: ShardWork, shares: Sequence[Shard], progress: Any) -> list[Partial]:
-        kept.extend([*shares, *(score_shard(work, share) for share in shares)])
-        return kept[len(shares) :]
+    def spread(work: ShardWork, shards: Sequence[Shard], progress: Any) -> list[Partial]:
+        kept.extend([*shards, *(score_shard(work, shard) for shard in shards)])
+        return kept[len(shards) :]
 
     outcome(place, {"person": "who", "exclude": ["label"]}, Cluster(spread))
-    share, total = kept
+    shard, total = kept
     assert repr(total) == "Partial(shards=frozenset({0}))"
-    assert str(share.mask) == "RowMask()"
-    assert "mask" not in repr(share)
+    assert str(shard.mask) == "RowMask()"
+    assert "mask" not in repr(shard)
 
 
 # Where a score has bounds, these say that the columns of a CSV are numbers.
@@ -367,8 +367,8 @@ def test_refusals_are_the_same(
 def test_too_many_rows_are_refused_when_totals_are_merged(score: str, tmp_path: Path) -> None:
     place = write_files(FRAME, tmp_path / "t", "csv", [30])
 
-    def spread(work: ShardWork, shares: Sequence[Shard], progress: Any) -> list[Partial]:
-        found = [score_shard(work, share) for share in shares]
+    def spread(work: ShardWork, shards: Sequence[Shard], progress: Any) -> list[Partial]:
+        found = [score_shard(work, shard) for shard in shards]
         return [replace(t, sums=replace(t.sums, rows=MOST_ROWS // 2 + 1)) for t in found]
 
     found, _ = outcome(place, {"score": score, "exclude": ["who", "label"]}, Cluster(spread, 1))
@@ -379,13 +379,13 @@ def test_a_lost_share_or_one_that_comes_twice_is_never_passed_over(tmp_path: Pat
     place = write_files(FRAME, tmp_path / "t", "parquet", [30])
     options = {"exclude": ["who", "label"]}
 
-    def losing(work: ShardWork, shares: Sequence[Shard], progress: Any) -> list[Partial]:
-        return [score_shard(work, share) for share in shares[1:]]
+    def losing(work: ShardWork, shards: Sequence[Shard], progress: Any) -> list[Partial]:
+        return [score_shard(work, shard) for shard in shards[1:]]
 
-    def doubling(work: ShardWork, shares: Sequence[Shard], progress: Any) -> list[Partial]:
-        return [score_shard(work, share) for share in (shares[0], *shares)]
+    def doubling(work: ShardWork, shards: Sequence[Shard], progress: Any) -> list[Partial]:
+        return [score_shard(work, shard) for shard in (shards[0], *shards)]
 
-    with pytest.raises(ValueError, match="some shares are missing"):
+    with pytest.raises(ValueError, match="some shards are missing"):
         outcome(place, options, Cluster(losing, 500))
     with pytest.raises(ValueError, match="counted twice"):
         outcome(place, options, Cluster(doubling, 500))
@@ -437,10 +437,10 @@ def test_what_cannot_be_split_is_not_charged() -> None:
 def test_a_file_that_a_worker_does_not_find_is_named(tmp_path: Path) -> None:
     place = write_files(FRAME, tmp_path / "t", "parquet", [30])
 
-    def spread(work: ShardWork, shares: Sequence[Shard], progress: Any) -> list[Partial]:
+    def spread(work: ShardWork, shards: Sequence[Shard], progress: Any) -> list[Partial]:
         (tmp_path / "t" / "01.parquet").unlink()
         with pytest.raises(InputError) as raised:
-            score_shard(work, shares[-1])
+            score_shard(work, shards[-1])
         said.append(str(raised.value))
         return []
 
@@ -449,7 +449,7 @@ def test_a_file_that_a_worker_does_not_find_is_named(tmp_path: Path) -> None:
     assert said[0].startswith("01.parquet: a worker of the cluster does not find it")
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["in a share", "after the last share"])
+@pytest.mark.parametrize("after", [False, True], ids=["in a shard", "after the last shard"])
 def test_a_file_that_changes_while_it_is_read_in_shares_is_refused(
     after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -461,13 +461,13 @@ def test_a_file_that_changes_while_it_is_read_in_shares_is_refused(
     def change() -> None:
         os.utime(place, (1, 1))
 
-    def reduce(pieces: Any, *arguments: Any, **options: Any) -> None:
-        first = next(pieces)
+    def reduce(pending: Any, *arguments: Any, **options: Any) -> None:
+        first = next(pending)
         change()
-        right(itertools.chain([first], pieces), *arguments, **options)
+        right(itertools.chain([first], pending), *arguments, **options)
 
-    def spread(work: ShardWork, shares: Sequence[Shard], progress: Any) -> Iterable[Partial]:
-        totals.extend(score_shard(work, share) for share in shares)
+    def spread(work: ShardWork, shards: Sequence[Shard], progress: Any) -> Iterable[Partial]:
+        totals.extend(score_shard(work, shard) for shard in shards)
         change()
         return totals
 
@@ -481,12 +481,12 @@ def test_a_file_that_changes_while_it_is_read_in_shares_is_refused(
 def test_a_file_that_changed_since_it_was_split_is_refused(tmp_path: Path) -> None:
     place = write_files(FRAME, tmp_path / "t", "parquet", [])
 
-    def spread(work: ShardWork, shares: Sequence[Shard], progress: Any) -> list[Partial]:
+    def spread(work: ShardWork, shards: Sequence[Shard], progress: Any) -> list[Partial]:
         FRAME[:7].write_parquet(tmp_path / "t" / "00.parquet")
         with pytest.raises(InputError) as raised:
-            score_shard(work, shares[-1])
+            score_shard(work, shards[-1])
         assert str(raised.value) == "00.parquet: has changed since it was first looked at"
-        return [score_shard(work, share) for share in shares]
+        return [score_shard(work, shard) for shard in shards]
 
     found, _ = outcome(place, {"exclude": ["who", "label"]}, Cluster(spread, 1))
     assert str(found).startswith("00.parquet: was changed while it was read")

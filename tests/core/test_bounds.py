@@ -1,4 +1,4 @@
-"""The door from raw values to bounded integers."""
+"""The way from raw values to bounded integers."""
 
 import math
 from fractions import Fraction

@@ -91,15 +91,15 @@ def test_scores_equal_exact_fractions_however_the_table_is_cut(
     cells = cells_of(table)
     X, y = cells[:, :WIDTH], cells[:, WIDTH]
     score = CovarianceScore(UNIT_BOUNDS, Neighbors.ADD_REMOVE, Unit())
-    blocks = []
+    batches = []
     cut = data.draw(st.integers(0, len(table)))
     for rows in (slice(0, cut), slice(cut, None)):
         # Not the same for all rows: rows counted twice everywhere would cancel out.
         splits = sorted(data.draw(st.sets(st.integers(1, WIDTH - 1))))
         for first, last in zip([0, *splits], [*splits, WIDTH], strict=True):
-            blocks.append(Batch(first, X[rows, first:last], y[rows]))
+            batches.append(Batch(first, X[rows, first:last], y[rows]))
     with ThreadPoolExecutor(threads) as pool:
-        for part in pool.map(score.part, data.draw(st.permutations(blocks))):
+        for part in pool.map(score.part, data.draw(st.permutations(batches))):
             score.add(part)
     assert score.scores().values.tolist() == exact_covariance(X, y)
 

@@ -58,14 +58,14 @@ def test_scores_equal_exact_integer_arithmetic_however_the_table_is_cut(
     X, y = cells[:, :WIDTH], cells[:, WIDTH]
     unit = Bounds.of([Interval(-1, 1)] * WIDTH, Interval(-1, 1))
     score = DotScore(unit, Neighbors.ADD_REMOVE, Unit())
-    blocks = []
+    batches = []
     cut = data.draw(st.integers(0, len(table)))
     split = data.draw(st.integers(1, WIDTH))
     for rows in (slice(0, cut), slice(cut, None)):
         for first, last in ((0, split), (split, WIDTH)):
-            blocks.append(Batch(first, X[rows, first:last], y[rows]))
-    for block in data.draw(st.permutations(blocks)):
-        score.add(score.part(block))
+            batches.append(Batch(first, X[rows, first:last], y[rows]))
+    for batch in data.draw(st.permutations(batches)):
+        score.add(score.part(batch))
     assert score.scores().values.tolist() == exact_dot(X, y)
 
 

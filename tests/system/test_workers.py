@@ -54,7 +54,7 @@ def test_only_a_pool_that_fits_lassos_loads_the_solver() -> None:
 def test_pieces_come_in_order_and_at_most_so_many_are_worked_on_at_a_time(mapper: Mapper) -> None:
     lock, working, most = threading.Lock(), 0, 0
 
-    def work(piece: int) -> int:
+    def work(item: int) -> int:
         nonlocal working, most
         with lock:
             working += 1
@@ -62,9 +62,9 @@ def test_pieces_come_in_order_and_at_most_so_many_are_worked_on_at_a_time(mapper
         time.sleep(0.001)  # So that others can come, if they may.
         with lock:
             working -= 1
-        return piece * piece
+        return item * item
 
-    assert list(mapper.map(work, range(200), 3)) == [piece * piece for piece in range(200)]
+    assert list(mapper.map(work, range(200), 3)) == [item * item for item in range(200)]
     assert most <= min(3, mapper.at_once)
 
 
@@ -72,11 +72,11 @@ def test_who_stops_early_cancels_what_has_not_begun() -> None:
     begun: list[int] = []
     hold = threading.Event()
 
-    def work(piece: int) -> int:
-        begun.append(piece)
-        if piece:
+    def work(item: int) -> int:
+        begun.append(item)
+        if item:
             hold.wait()
-        return piece
+        return item
 
     results = Threads(2).map(work, range(50), 50)
     assert next(results) == 0

@@ -106,13 +106,13 @@ def test_quoted_cells_and_ragged_rows_are_read_the_careful_way() -> None:
     assert np.all(found[3] == 3)
 
 
-@pytest.mark.parametrize("block_bytes", [1, 3, 16, 1 << 20])
-def test_line_breaks_inside_quotes_end_no_row(block_bytes: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text_bytes", [1, 3, 16, 1 << 20])
+def test_line_breaks_inside_quotes_end_no_row(text_bytes: int, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(
         b'\xef\xbb\xbf"x\n1",note,y\r\n0.5,"one\ntwo ""three""\n",1\r\n0.25,"a,b",1\r\n1,,0.5'
     )
-    table = DelimitedTable(Source(path), ",", block_bytes)
+    table = DelimitedTable(Source(path), ",", text_bytes)
     assert [column.name for column in table.columns] == ["x\n1", "note", "y"]
     found = scored_table(table, request_for(exclude=("note",)))
     assert found.values.tolist() == [round(1.25 * 2**32)]
@@ -139,10 +139,10 @@ def test_a_cell_with_odd_characters_means_the_same_in_a_wide_table(tmp_path: Pat
 
 
 def test_lines_without_anything_before_the_header_are_passed_over(tmp_path: Path) -> None:
-    for block_bytes in (1, 100):
+    for text_bytes in (1, 100):
         path = tmp_path / "t.csv"
         path.write_bytes(b"\xef\xbb\xbf\r\n\n  \nx,y\n1,1\n")
-        table = DelimitedTable(Source(path), ",", block_bytes)
+        table = DelimitedTable(Source(path), ",", text_bytes)
         assert scored_table(table, request_for()).values.tolist() == [2**32]
 
 
@@ -169,10 +169,10 @@ LONG_CELLS = {
 }
 
 
-@pytest.mark.parametrize("block_bytes", [7, 64, 999, 1000])
+@pytest.mark.parametrize("text_bytes", [7, 64, 999, 1000])
 @pytest.mark.parametrize("kind", list(LONG_CELLS))
 def test_a_row_that_is_too_long_is_one_of_missing_values(
-    kind: str, block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, text_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever comes before it: whether it is too long is a matter of that row alone."""
     monkeypatch.setattr("dpsel.tables.delimited_rows.TEXT_BYTES", 1000)
@@ -181,7 +181,7 @@ def test_a_row_that_is_too_long_is_one_of_missing_values(
         path = tmp_path / "t.csv"
         after = b"1,1,1,1\n" * (20 if end else 0)
         path.write_bytes(b"x,z,note,y\n" + b"1,0,1,1\n" * before + row + end + after)
-        table = DelimitedTable(Source(path), ",", block_bytes)
+        table = DelimitedTable(Source(path), ",", text_bytes)
         found = scored_table(table, request_for(features=("x", "z")))
         rows = 20 if end else 0
         assert found.values.tolist() == [(before + rows) * 2**32, rows * 2**32]
@@ -194,9 +194,9 @@ def test_the_longest_row_is_as_long_wherever_it_is(
 ) -> None:
     monkeypatch.setattr("dpsel.tables.delimited_rows.TEXT_BYTES", 1000)
     path = tmp_path / "t.csv"
-    for before, block_bytes in itertools.product(range(0, 50, 7), (1, 10, 333, 1000)):
+    for before, text_bytes in itertools.product(range(0, 50, 7), (1, 10, 333, 1000)):
         path.write_bytes(b"x,y\n" + b"0,0\n" * before + b"1," + b"0" * (length - 3) + b"1\n")
-        table = DelimitedTable(Source(path), ",", block_bytes)
+        table = DelimitedTable(Source(path), ",", text_bytes)
         found = scored_table(table, request_for(features=("x",), lower=-1.0, upper=1.0))
         assert found.values.tolist() == [2**32 if length < 1000 else 0]
 

@@ -61,11 +61,11 @@ def test_frames_in_memory_give_the_same_scores() -> None:
         assert scored(frame).values.tolist() == exact(FRAME)
 
 
-@pytest.mark.parametrize("block_bytes", [1, 7, 100, 4096])
-def test_the_size_of_a_csv_s_blocks_does_not_matter(block_bytes: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text_bytes", [1, 7, 100, 4096])
+def test_the_size_of_a_csv_s_blocks_does_not_matter(text_bytes: int, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     FRAME.write_csv(path)
-    table = DelimitedTable(Source(path), ",", block_bytes)
+    table = DelimitedTable(Source(path), ",", text_bytes)
     assert scored_table(table, request_for()).values.tolist() == exact(FRAME)
 
 

@@ -95,12 +95,12 @@ def test_lines_after_the_table_are_not_read(tmp_path: Path) -> None:
     check(read(tmp_path, WHOLE + "more\t1\t2\t3\n" * 10_000))
 
 
-@pytest.mark.parametrize("block_bytes", [1, 7, 64])
+@pytest.mark.parametrize("text_bytes", [1, 7, 64])
 def test_the_cut_into_blocks_does_not_matter(
-    block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(series_matrix, "_HEAD_BYTES", block_bytes)
-    monkeypatch.setattr(feature_rows, "TEXT_BYTES", block_bytes)
+    monkeypatch.setattr(series_matrix, "_HEAD_BYTES", text_bytes)
+    monkeypatch.setattr(feature_rows, "TEXT_BYTES", text_bytes)
     check(read(tmp_path, WHOLE))
     check(read(tmp_path, WHOLE.replace("\n", "\r\n") + "more\t1\t2\t3\n" * 20))
     almost = "!series_matrix_table_ending"
@@ -139,9 +139,9 @@ def test_a_matrix_that_does_not_fit_in_memory_is_the_same(
     assert isinstance(whole, pa.Table)
     assert isinstance(kept, TransposedTable)
     layout = choose_columns(kept.columns, Wanted("y", labels=True), "m")
-    blocks = [piece.read() for piece in kept.pending_batches(layout, RowReader(TargetCoding("1")))]
-    assert len(blocks) > 1
-    found = np.concatenate([block.X for block in blocks])
+    batches = [one.read() for one in kept.pending_batches(layout, RowReader(TargetCoding("1")))]
+    assert len(batches) > 1
+    found = np.concatenate([batch.X for batch in batches])
     assert np.array_equal(found, np.array(rows).T)
     expected = np.column_stack([whole.column(place).to_numpy() for place in range(900)])
     assert np.array_equal(found, expected)

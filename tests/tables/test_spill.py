@@ -197,13 +197,13 @@ def test_whole_rows_are_the_same_when_read_by_columns(
     with closing(open_table(path)) as table:
         assert type(table).__name__ == ("WideParquetTable" if kind == "wide" else "ParquetTable")
         layout = choose_columns(table.columns, Wanted("y"), table.label)
-        pieces = list(
+        pending = list(
             table.pending_batches(replace(layout, whole_rows=True), RowReader(TargetCoding()))
         )
-    blocks = [piece.read() for piece in pieces]
-    assert [block.first_feature for block in blocks] == [0] * len(blocks)
-    assert pieces[-1].done == 1.0
-    found = np.concatenate([np.column_stack([block.X, block.y]) for block in blocks])
+    batches = [one.read() for one in pending]
+    assert [batch.first_feature for batch in batches] == [0] * len(batches)
+    assert pending[-1].done == 1.0
+    found = np.concatenate([np.column_stack([batch.X, batch.y]) for batch in batches])
     assert np.array_equal(found, frame.to_numpy(), equal_nan=True)
 
 

@@ -132,7 +132,7 @@ def test_splits_of_a_store_are_read_by_others(score: str, store: S3Server) -> No
     here = scored(table, score=score)
     there = scored(table, cluster=Cluster(tree, 600), score=score)
     assert there.values.tolist() == here.values.tolist()
-    assert tree.shares > 1
+    assert tree.shards > 1
     sent = b"".join(tree.sent)
     assert KEY.encode() not in sent
     assert SECRET.encode() not in sent

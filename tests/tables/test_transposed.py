@@ -103,7 +103,7 @@ def test_parquet_and_arrow_tables_are_turned_round(tmp_path: Path) -> None:
 
 
 def typed(path: Path, kind: str, frame: pl.DataFrame) -> tuple[Path, InputFormat]:
-    """Write a frame in parts of a few rows, so that its cells come in many pieces."""
+    """Write a frame in parts of a few rows, so that its cells come in many batches."""
     place = path / f"t.{kind}"
     if kind == "parquet":
         frame.write_parquet(place, row_group_size=100)
@@ -143,9 +143,9 @@ def test_typed_tables_may_come_in_pieces_and_not_fit_in_memory(
     kept = read(path, input_format=input_format)
     assert isinstance(kept, TransposedTable)
     layout = choose_columns(kept.columns, Wanted("y", labels=True), "t")
-    blocks = [piece.read() for piece in kept.pending_batches(layout, RowReader(TargetCoding("1")))]
-    assert len(blocks) > 1
-    again = np.concatenate([block.X for block in blocks])
+    batches = [one.read() for one in kept.pending_batches(layout, RowReader(TargetCoding("1")))]
+    assert len(batches) > 1
+    again = np.concatenate([batch.X for batch in batches])
     assert np.array_equal(again, matrix.T, equal_nan=True)
 
 
@@ -214,11 +214,11 @@ def test_quotes_ragged_rows_and_blank_lines_are_read(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("block_bytes", [1, 7, 64])
+@pytest.mark.parametrize("text_bytes", [1, 7, 64])
 def test_the_cut_into_blocks_does_not_matter(
-    block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feature_rows, "TEXT_BYTES", block_bytes)
+    monkeypatch.setattr(feature_rows, "TEXT_BYTES", text_bytes)
     check(read(write(tmp_path, "t.csv", TABLE + "y,ill,well,ill\n")))
     check(read(write(tmp_path, "t.csv", TABLE), write(tmp_path, "labels.csv", LABELS)))
 
@@ -382,9 +382,9 @@ def test_a_table_that_does_not_fit_in_memory_is_the_same(
                     choose_columns(table.columns, wanted, table.label), whole_rows=True
                 )
                 reader = RowReader(coding, words=words)
-                pieces = list(table.pending_batches(layout, reader))
-                blocks = [piece.read() for piece in pieces]
-                rows = np.concatenate([np.column_stack([b.X, b.y]) for b in blocks])
+                pending = list(table.pending_batches(layout, reader))
+                batches = [one.read() for one in pending]
+                rows = np.concatenate([np.column_stack([b.X, b.y]) for b in batches])
                 found.append((type(table).__name__, table.label, table.columns, rows))
     assert [one[0] for one in found] == ["ArrowStreamTable"] * 4 + ["TransposedTable"] * 4
     for ours, theirs in zip(found[:4], found[4:], strict=True):

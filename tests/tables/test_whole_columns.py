@@ -1,4 +1,4 @@
-"""All rows of a few features at a time: the same columns as all pieces of the table have."""
+"""All rows of a few features at a time: the same columns as all batches of the table have."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -48,8 +48,8 @@ def in_pieces(table: Any, person: str | None = None, rows: int = 2) -> tuple[Flo
     columns: list[list[FloatArray]] = [[] for _ in layout.names]
     targets = []
     with closing(opened):
-        for piece in opened.pending_batches(layout, RowReader(TargetCoding(), limit, words=True)):
-            batch = piece.read()
+        for one in opened.pending_batches(layout, RowReader(TargetCoding(), limit, words=True)):
+            batch = one.read()
             for place, column in enumerate(np.asarray(batch.X).T, start=batch.first_feature):
                 columns[place].append(column)
             if batch.first_feature == 0:

@@ -64,8 +64,8 @@ def cells_of(table: Any, target: str = "y", **wanted: Any) -> FloatArray:
     layout = choose_columns(opened.columns, Wanted(target=target, words=True, **wanted), "table")
     found: dict[int, list[FloatArray]] = {}
     with closing(opened):
-        for piece in opened.pending_batches(layout, RowReader(TargetCoding(), words=True)):
-            batch = piece.read()
+        for one in opened.pending_batches(layout, RowReader(TargetCoding(), words=True)):
+            batch = one.read()
             X = np.asarray(batch.X)
             assert X.dtype == np.float64
             for place in range(X.shape[1]):
@@ -227,16 +227,16 @@ def test_one_quote_more_in_a_wide_csv_changes_no_other_cell(tmp_path: Path) -> N
     same(cells_of(_csv(tmp_path, [*cells, "a,b"], wide=True))[: len(before)], before)
 
 
-@pytest.mark.parametrize("block_bytes", [1, 30, 4096])
+@pytest.mark.parametrize("text_bytes", [1, 30, 4096])
 def test_the_size_of_blocks_does_not_matter(
-    block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = column_cells(pa.array(HOSTILE))
     path = _csv(tmp_path, HOSTILE)
     real = delimited.DelimitedTable.__init__
 
     def cut(self: Any, source: Any, separator: str) -> None:
-        real(self, source, separator, block_bytes)
+        real(self, source, separator, text_bytes)
 
     monkeypatch.setattr(delimited.DelimitedTable, "__init__", cut)
     same(cells_of(path)[:, 0], expected)
@@ -337,5 +337,5 @@ def test_a_target_that_is_no_number_is_missing_and_not_a_time(tmp_path: Path) ->
     layout = choose_columns(opened.columns, Wanted(target="y", words=True), "table")
     rows = RowReader(TargetCoding(), words=True)
     with closing(opened):
-        y = np.concatenate([piece.read().y for piece in opened.pending_batches(layout, rows)])
+        y = np.concatenate([one.read().y for one in opened.pending_batches(layout, rows)])
     np.testing.assert_array_equal(y, [np.nan, 1.0, np.nan])

@@ -79,7 +79,7 @@ class WorksAtTheEnd(Protocol):
     """
 
     def work_with(self, mapper: Mapper) -> None:
-        """Work on pieces by `mapper` from now on; in turn, if nothing is said."""
+        """Work on items by `mapper` from now on; in turn, if nothing is said."""
         ...
 
 

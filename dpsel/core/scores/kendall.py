@@ -19,7 +19,7 @@ from dpsel.errors import InputError
 UNIT = 1 << 32
 """The integer that stands for a score of 1."""
 
-# Cells that are worked on in one piece, and in all of them at a time: some 85 bytes each, 180 MB
+# Cells that are worked on in one task, and in all of them at a time: some 85 bytes each, 180 MB
 # in all.
 # More only where a single feature has more rows.
 _CELLS_AT_ONCE = 1 << 17
@@ -180,8 +180,8 @@ class KendallScore:
         found = [np.zeros(0, dtype=np.int64)]
         for first, last in self._table.column_groups():
             columns = self._columns(first, last)
-            pieces = [range(s, min(s + width, last)) for s in range(first, last, width)]
-            found += self._mapper.map(partial(work, columns), pieces, most)
+            ranges = [range(s, min(s + width, last)) for s in range(first, last, width)]
+            found += self._mapper.map(partial(work, columns), ranges, most)
         return np.concatenate(found)
 
     def _columns(self, first: int, last: int) -> Callable[[int, int], FloatArray]:

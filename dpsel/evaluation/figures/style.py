@@ -1,4 +1,4 @@
-"""Matplotlib's door: settings, the stamp, names that fit, and the same bytes every time."""
+"""How matplotlib is used: settings, the stamp, names that fit, and the same bytes every time."""
 
 import io
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The front door of the core names every file of it, once."""
+"""The first page of the core names every file of it, once."""
 
 import re
 from pathlib import Path
