@@ -29,7 +29,7 @@ from typing import Any
 from processes import CORES
 from tables import write_parquet
 
-from dpsel.cluster.shards import MOST_SHARDS, TARGET_BYTES
+from dpsel.cluster.shard_files import MOST_SHARDS, TARGET_BYTES
 
 RUNS = 3
 ROWS, COLUMNS, FILES = 1_000_000, 101, 8
@@ -111,7 +111,7 @@ def caller(features: int) -> dict[str, float]:
 
 def footer(path: str) -> float:
     """Return how long the caller takes to know the row groups of one more file."""
-    from dpsel.cluster.shards import split_files, table_files
+    from dpsel.cluster.shard_files import split_files, table_files
 
     split_files(table_files(path))
     return statistics.median(timed(lambda: split_files(table_files(path))) for _ in range(5))
@@ -163,10 +163,10 @@ def shares(folder: str) -> float:
     """Return what one share takes, if it has nothing to read: each file is one."""
     from distributed import LocalCluster
 
-    from dpsel.cluster import shards as splits
+    from dpsel.cluster import shard_files
     from dpsel.selection.api import select
 
-    splits.TARGET_BYTES = 1
+    shard_files.TARGET_BYTES = 1
     with LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster:

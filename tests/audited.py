@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from dpsel.audit.certificate import Certificate, Verdict
-from dpsel.audit.command import FilePair, audit_command, file_pairs
+from dpsel.audit.command import audit_command
+from dpsel.audit.file_pairs import FilePair, file_pairs
 from dpsel.audit.mechanism import audit_mechanism
 from dpsel.audit.options import Audited, Claim, Effort, Inputs
 from dpsel.audit.request import (
@@ -68,8 +69,8 @@ def audited_command(samples: int, *, seed: int | None = 1, **given: Any) -> Cert
 def only(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the command on one of the pairs of tables only, which saves time."""
     if name != "searched":
-        monkeypatch.setattr("dpsel.audit.command._STARTS", 1)
-        monkeypatch.setattr("dpsel.audit.command._STEPS", 0)
+        monkeypatch.setattr("dpsel.audit.file_pairs._STARTS", 1)
+        monkeypatch.setattr("dpsel.audit.file_pairs._STEPS", 0)
 
     def chosen(*arguments: Any, **options: Any) -> list[FilePair]:
         return [pair for pair in file_pairs(*arguments, **options) if pair.name == name]

@@ -1,247 +1,36 @@
 """Shards of a table: the part that one worker reads and scores, and how parts add up."""
 
-import itertools
-import os
-import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
+from dpsel.cluster.shard_files import (
+    TARGET_BYTES,
+    FileFound,
+    ShardRows,
+    TableFiles,
+    check_same_files,
+    file_found,
+    open_shard_file,
+    split_files,
+)
 from dpsel.core.bounds import Bounds
 from dpsel.core.guarantee import Guarantee, Neighbors, Unit
 from dpsel.core.persons import KeptRows, PersonLimit, RowMask
 from dpsel.core.scores.base import TotalingScore, WorksAtTheEnd
 from dpsel.core.scores.registry import STUMP, find_score
 from dpsel.core.scores.stump import WeighedStump, WeightRule
-from dpsel.errors import InputError, UsageError
+from dpsel.errors import UsageError
 from dpsel.system.workers import Threads
 from dpsel.tables.cell_counts import CellCounts
 from dpsel.tables.columns import Column, Layout, same_layout
-from dpsel.tables.formats import FORMATS, InputFormat
-from dpsel.tables.identity import Identity, refuse_changed
+from dpsel.tables.formats import InputFormat
 from dpsel.tables.labels import TargetCoding
-from dpsel.tables.opening import open_sources, unchanged
+from dpsel.tables.opening import unchanged
 from dpsel.tables.provenance import Provenance
-from dpsel.tables.sources import Keys, Source, Store, common_format, find_sources
-from dpsel.tables.stores import RemoteSource
-from dpsel.tables.table import Groups, PendingBatch, RowReader, SplitsInGroups, Table, read_batches
-
-TARGET_BYTES = 1 << 28
-"""A shard has about so many bytes, uncompressed, unless there are very many."""
-
-MOST_SHARDS = 1 << 14
-"""A table of more bytes than so many shards have is cut into larger ones: each costs a scheduler
-milliseconds, however large it is."""
-
-_FILES_AT_ONCE = 8
-
-
-@dataclass(frozen=True)
-class ShardFile:
-    """Some row groups of a Parquet file, or record batches of an Arrow file; None for all."""
-
-    number: int
-    """The place of the file in its table."""
-    path: str
-    store: Store | None
-    """The store that has the path; None for a file that all machines share."""
-    keys: Keys = field(repr=False)
-    """The columns that its folders name."""
-    groups: Groups | None
-    size: int
-    """Bytes, about."""
-
-
-@dataclass(frozen=True)
-class ShardRows:
-    """Neighboring rows of a table, in one file or in several small ones."""
-
-    files: tuple[ShardFile, ...]
-
-    @property
-    def size(self) -> int:
-        """Return how many bytes it has, about."""
-        return sum(file.size for file in self.files)
-
-
-@dataclass(frozen=True)
-class TableFiles:
-    """The files that make up a table, in order."""
-
-    sources: tuple[Source, ...]
-    input_format: InputFormat
-    separator: str | None
-
-    def shard_bytes(self, least: int) -> int:
-        """Return how many bytes a shard should have, at least so many."""
-        return max(least, sum(source.size() for source in self.sources) // MOST_SHARDS)
-
-    def found(self) -> list["FileFound"]:
-        """Return what is found here under the name of every file."""
-        with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
-            return list(pool.map(file_found, itertools.count(), self.sources))
-
-    def open(self) -> Any:
-        """Return the whole table."""
-        return open_sources(list(self.sources), self.input_format, self.separator)
-
-
-@dataclass(frozen=True)
-class FileFound:
-    """Which file a process finds under a name. Private, and off `repr`."""
-
-    number: int
-    """The place of the file in its table."""
-    process: str
-    """Whose name it is: machines may have copies; nothing for a store, which is one for all."""
-    identity: Identity | None = field(repr=False)
-    digest: bytes = field(repr=False)
-    """That of its first and last bytes."""
-
-    @property
-    def content(self) -> tuple[int | None, bytes]:
-        """Return what is the same for a copy on another machine."""
-        return None if self.identity is None else self.identity.size, self.digest
-
-
-def file_found(number: int, source: Source) -> FileFound:
-    """Return what this process finds under the name of a file.
-
-    Privacy:
-        Guarantee: none; for nobody but the data's holder.
-        Tested by: tests/cluster/test_same_files.py
-    """
-    digest = source.digest_of_ends()
-    process = "" if source.remote else f"{platform.node()} {os.getpid()}"
-    return FileFound(number, process, source.identity, digest)
-
-
-def check_same_files(files: TableFiles, elsewhere: Iterable[FileFound]) -> None:
-    """Refuse what was read elsewhere if a file there is another than here, or changed meanwhile."""
-    here = files.found()
-    versions = {(one.number, one.process): one.identity for one in here}
-    for there in elsewhere:
-        label = files.sources[there.number].label
-        if there.content != here[there.number].content:
-            raise InputError(
-                f"{label}: a worker of the cluster has another file under this name; "
-                "all of them need the same files at the same place"
-            )
-        if versions.setdefault((there.number, there.process), there.identity) != there.identity:
-            refuse_changed(label)
-
-
-def table_files(
-    table: Any, input_format: InputFormat | None = None, separator: str | None = None
-) -> TableFiles:
-    """Return the files of a table, which must be files: others can be read by one process only."""
-    if not isinstance(table, str | Path):
-        raise UsageError("a cluster reads files: write the frame to a Parquet file first")
-    sources = find_sources(table)
-    pipe = next((source for source in sources if not source.is_file), None)
-    if pipe is not None:
-        raise UsageError(
-            f"a cluster reads files: {pipe.label} is a stream; write it to a Parquet file first"
-        )
-    return TableFiles(tuple(sources), common_format(sources, input_format), separator)
-
-
-def split_files(files: TableFiles, target_bytes: int = TARGET_BYTES) -> list[ShardRows]:
-    """Return rows of about `target_bytes` that hold every row of every file once, in order.
-
-    A file without any row is in one of them as well: its columns are still checked.
-    """
-    with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
-        numbered = range(len(files.sources))
-        found = pool.map(lambda number: _shard_files(files, number, target_bytes), numbered)
-        return list(_gathered((file for some in found for file in some), target_bytes))
-
-
-def open_shard_file(file: ShardFile, input_format: InputFormat, separator: str | None) -> Table:
-    """Open just the rows of a shard in one file, in a process that may be on another machine."""
-    source: Source = Source(Path(file.path))
-    if file.store is not None:
-        source = RemoteSource(file.store, file.path, file.size)
-    if not source.is_file:
-        raise InputError(
-            f"{source.label}: a worker of the cluster does not find it; "
-            "all of them need the same files at the same place"
-        )
-    table = _opened(source, file.groups, input_format, separator)
-    if file.keys:
-        from dpsel.tables.hive import KeyedTable
-
-        table = KeyedTable(table, file.keys)
-    table.sources = (source,)
-    return table
-
-
-def _opened(
-    source: Source, groups: Groups | None, input_format: InputFormat, separator: str | None
-) -> Table:
-    """Open a file, or some groups of it."""
-    known = FORMATS[input_format]
-    if groups is None:
-        return known.open(source, separator)
-    assert known.open_groups is not None
-    table: Table = known.open_groups(source, groups)
-    return table
-
-
-def _gathered(files: Iterator[ShardFile], target_bytes: int) -> Iterator[ShardRows]:
-    """Yield rows of neighboring files, together not above the target if there are several."""
-    some: list[ShardFile] = []
-    size = 0
-    for file in files:
-        if some and size + file.size > target_bytes:
-            yield ShardRows(tuple(some))
-            some, size = [], 0
-        some.append(file)
-        size += file.size
-    if some:
-        yield ShardRows(tuple(some))
-
-
-def _shard_files(files: TableFiles, number: int, target_bytes: int) -> list[ShardFile]:
-    """Return what shards have of one file."""
-    source = files.sources[number]
-    store = source.store if isinstance(source, RemoteSource) else None
-    place = (
-        source.address if isinstance(source, RemoteSource) else os.path.abspath(str(source.path))
-    )
-
-    def shard_file(groups: Groups | None, size: int) -> ShardFile:
-        return ShardFile(number, place, store, source.keys, groups, size)
-
-    sizes = _group_sizes(source, files)
-    if sizes is None:
-        return [shard_file(None, source.size())]
-    if not sizes:
-        return [shard_file((0, 0), 0)]
-    return [shard_file(groups, sum(sizes[slice(*groups)])) for groups in _runs(sizes, target_bytes)]
-
-
-def _group_sizes(source: Source, files: TableFiles) -> list[int] | None:
-    """Return the sizes of a file's row groups or batches, None if it is read as a whole."""
-    known = FORMATS[files.input_format]
-    if not known.typed:
-        return None
-    with closing(known.open(source, files.separator)) as table:
-        return table.group_sizes() if isinstance(table, SplitsInGroups) else None
-
-
-def _runs(sizes: Sequence[int], target_bytes: int) -> Iterator[Groups]:
-    """Yield runs of groups, together not above the target if there are several."""
-    first, size = 0, 0
-    for group, own in enumerate(sizes):
-        if group > first and size + own > target_bytes:
-            yield first, group
-            first, size = group, 0
-        size += own
-    yield first, len(sizes)
+from dpsel.tables.sources import Source
+from dpsel.tables.table import PendingBatch, RowReader, Table, read_batches
 
 
 @dataclass(frozen=True)

@@ -24,15 +24,6 @@ def boxed_words(hashes: WordArray) -> FloatArray:
     return found
 
 
-def has_words(X: FloatArray) -> bool:
-    """Return whether any cell is a word, in one fast look.
-
-    As integers words are larger than all numbers and than the NaN of missing cells.
-    """
-    largest = int(X.view(np.int64).max(initial=np.iinfo(np.int64).min))
-    return largest >= int(_MARK)
-
-
 def words_of(X: FloatArray) -> tuple[BoolArray, IntArray]:
     """Return which cells are words, and their codes; -1 for what is no word.
 

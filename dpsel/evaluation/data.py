@@ -25,7 +25,8 @@ from dpsel.tables.columns import Wanted, choose_columns, nameless_notes, visible
 from dpsel.tables.formats import FileFormat, Orientation
 from dpsel.tables.labels import TargetCoding, label_interval
 from dpsel.tables.opening import unchanged_table
-from dpsel.tables.sources import STDIN, has_scheme, public_place
+from dpsel.tables.places import has_scheme, public_place
+from dpsel.tables.sources import STDIN
 from dpsel.tables.spill import read_matrix
 from dpsel.tables.transposed import RawTable, labels_of
 

@@ -20,7 +20,8 @@ from dpsel.evaluation.sweep import run_sweep
 from dpsel.reporter import Reporter
 from dpsel.system.frames import pl
 from dpsel.system.output import Output, is_plain
-from dpsel.tables.sources import input_files, public_place, refuse_part
+from dpsel.tables.places import public_place
+from dpsel.tables.sources import input_files, refuse_part
 
 TITLE = "Private feature selection, evaluated"
 

@@ -30,8 +30,8 @@ from dpsel.tables.distinct import PersonColumn, person_type
 from dpsel.tables.formats import Reading
 from dpsel.tables.labels import TargetCoding, label_interval
 from dpsel.tables.opening import file_bytes, open_table, provenance_of_all, unchanged_table
+from dpsel.tables.places import public_place
 from dpsel.tables.provenance import Provenance, names_digest, sidecar_text
-from dpsel.tables.sources import public_place
 from dpsel.tables.spill import Spill, memory_asked, memory_for_tables
 from dpsel.tables.table import RowReader, Table, read_batches
 from dpsel.tables.transposed import RawTable, labels_of

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpsel.budget.account import NoAccount
-from dpsel.cluster import shards
+from dpsel.cluster import shard_files, shards
 from dpsel.cluster.connection import connected
 from dpsel.cluster.place import Scheduler
 from dpsel.core.arrays import IntArray
@@ -45,7 +45,7 @@ class OnCluster(TableJob):
     def opened(self) -> Iterator[Table]:
         """Open the table, as files that any worker can open."""
         reading = self._request.reading
-        self._files = shards.table_files(self._place, reading.input_format, reading.separator)
+        self._files = shard_files.table_files(self._place, reading.input_format, reading.separator)
         with closing(self._files.open()) as table:
             yield table
 
@@ -69,7 +69,7 @@ class OnCluster(TableJob):
     def connected(self) -> Iterator[shards.Cluster]:
         """Connect to the cluster."""
         with connected(self._scheduler, self._reporter.warn) as crew:
-            yield shards.Cluster(crew.totals, shards.TARGET_BYTES)
+            yield shards.Cluster(crew.totals, shard_files.TARGET_BYTES)
 
 
 class ClusterJob(OnCluster, SelectJob):

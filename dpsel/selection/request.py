@@ -46,7 +46,8 @@ from dpsel.tables.bounds_file import PublicBounds, parse_bounds, read_bounds, un
 from dpsel.tables.columns import Wanted
 from dpsel.tables.formats import Reading
 from dpsel.tables.labels import TargetCoding, class_list
-from dpsel.tables.sources import STDIN, has_scheme, public_place
+from dpsel.tables.places import has_scheme, public_place
+from dpsel.tables.sources import STDIN
 
 # The mechanism that can give every round scores of its own.
 _IN_ROUNDS = "permute-and-flip"

@@ -199,11 +199,6 @@ def _missing(matrix: FloatArray) -> tuple[IntArray, IntArray]:
     return rows, places
 
 
-def _may_have_more_numbers(text: bytes, separator: str) -> bool:
-    """Return whether a text may hold numbers that the fast reader does not know."""
-    return _has_blank_end(text, separator) or _has_truth_word(text)
-
-
 def _has_blank_end(text: bytes, separator: str) -> bool:
     """Return whether a cell may end with a blank."""
     ends = (f" {separator}".encode(), b" \n", b" \r", b' "')

@@ -10,15 +10,8 @@ from typing import Any
 from dpsel.errors import InputError
 from dpsel.tables.errors import store_reason
 from dpsel.tables.identity import Identity
-from dpsel.tables.sources import (
-    Keys,
-    Source,
-    Store,
-    check_keys,
-    folder_keys,
-    is_hidden,
-    is_table_file,
-)
+from dpsel.tables.places import Store
+from dpsel.tables.sources import Keys, Source, check_keys, folder_keys, is_hidden, is_table_file
 
 Found = tuple[str, int]
 """Bucket and path of a file, and its size."""

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from dpsel.audit.certificate import Verdict
-from dpsel.audit.command import FilePair, write_pair
+from dpsel.audit.file_pairs import FilePair, write_pair
 from dpsel.audit.request import CommandRequest
 from dpsel.budget.amounts import Amount
 from dpsel.budget.ledger import LedgerFile, Terms

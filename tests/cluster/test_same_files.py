@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dpsel.cluster import shards as splits
+from dpsel.cluster import shard_files
 from dpsel.cluster.place import Scheduler
 from dpsel.core.release import Selection
 from dpsel.errors import InputError
@@ -42,7 +42,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def selected(name: str, own: Processes) -> Selection:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(splits, "TARGET_BYTES", 1)
+        patch.setattr(shard_files, "TARGET_BYTES", 1)
         where = Scheduler(own.address, 1)
         return select_on(where, f"{OWN_FOLDER}/{name}", request_for(seed=1))
 

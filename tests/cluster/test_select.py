@@ -14,7 +14,7 @@ import pytest
 
 import dpsel as library
 from dpsel.cli.terminal import TerminalReporter
-from dpsel.cluster import shards as splits
+from dpsel.cluster import shard_files
 from dpsel.cluster.dask import no_collections
 from dpsel.cluster.place import Scheduler
 from dpsel.core.release import Selection
@@ -47,7 +47,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def drawn(table: str, where: Scheduler | None, size: int, **options: Any) -> Selection:
     asked = {"k": 3, "epsilon": 0.3, "seed": 7, "exclude": ("who", "label"), **options}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(splits, "TARGET_BYTES", size)
+        patch.setattr(shard_files, "TARGET_BYTES", size)
         return select_on(where, table, request_for(**asked))
 
 
@@ -77,7 +77,7 @@ def test_a_seeded_draw_is_the_same_for_any_partition_and_order(
 def test_progress_is_the_share_of_the_shares_that_are_done(
     local_cluster: Any, tables: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(splits, "TARGET_BYTES", 1)
+    monkeypatch.setattr(shard_files, "TARGET_BYTES", 1)
     reporter = Silent()
     where = Scheduler(local_cluster.scheduler_address, 1)
     plan = request_for(exclude=("who", "label"))
@@ -194,7 +194,7 @@ def kill_at_first_share(process: Any, monkeypatch: pytest.MonkeyPatch) -> list[f
         told.append(done)
 
     monkeypatch.setattr(TerminalReporter, "progress", progress)
-    monkeypatch.setattr(splits, "TARGET_BYTES", 1)
+    monkeypatch.setattr(shard_files, "TARGET_BYTES", 1)
     return told
 
 

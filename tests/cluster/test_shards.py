@@ -23,17 +23,9 @@ import dpsel
 from dpsel.budget.account import NoAccount
 from dpsel.budget.place import Demands
 from dpsel.cli.app import run
-from dpsel.cluster import shards as splits
-from dpsel.cluster.shards import (
-    Cluster,
-    Partial,
-    Shard,
-    ShardWork,
-    merge_totals,
-    score_shard,
-    split_files,
-    table_files,
-)
+from dpsel.cluster import shard_files
+from dpsel.cluster.shard_files import split_files, table_files
+from dpsel.cluster.shards import Cluster, Partial, Shard, ShardWork, merge_totals, score_shard
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.core.guarantee import MOST_ROWS, Neighbors, Unit
 from dpsel.core.persons import KeptRows, RowMask
@@ -273,7 +265,7 @@ def test_a_table_of_very_many_bytes_is_cut_into_larger_shares(
     options = {"score": score, "exclude": ["label", "who"]}
     counts = []
     for most in (1 << 14, 3):
-        monkeypatch.setattr(splits, "MOST_SHARDS", most)
+        monkeypatch.setattr(shard_files, "MOST_SHARDS", most)
         tree = Tree(np.random.default_rng(0))
         found = exact_scores(place, options, Cluster(tree, 1), monkeypatch)
         assert found == exact_scores(place, options, None, monkeypatch)

@@ -14,13 +14,15 @@ import pytest
 
 from dpsel.budget.account import NoAccount
 from dpsel.budget.place import Demands
-from dpsel.cluster.shards import Cluster, split_files, table_files
+from dpsel.cluster.shard_files import split_files, table_files
+from dpsel.cluster.shards import Cluster
 from dpsel.core.scores.registry import SCORES
 from dpsel.errors import DpselError, InputError, UsageError
 from dpsel.selection.request import select_run
 from dpsel.selection.run import SelectJob, carry_out
-from dpsel.tables import sources as places
-from dpsel.tables.sources import Store, find_sources, parse_place, public_place
+from dpsel.tables import places
+from dpsel.tables.places import Store, parse_place, public_place
+from dpsel.tables.sources import find_sources
 from tests.cluster.test_shards import Tree, write_batches
 from tests.s3_server import S3Server, running
 from tests.sample_tables import Silent, numbers, request_for, scored
