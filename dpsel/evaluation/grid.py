@@ -55,12 +55,12 @@ def parse_epsilons(text: str) -> tuple[float, ...]:
 
 def _range(text: str) -> list[float]:
     """Return the points of one range."""
-    pieces = text.split(":")
-    steps = pieces[2].strip() if len(pieces) == 3 else ""
+    parts = text.split(":")
+    steps = parts[2].strip() if len(parts) == 3 else ""
     kind, count = steps[:3], steps[3:]
     if kind not in ("log", "lin") or not _is_whole(count):
         raise UsageError(f"a range of epsilons is FROM:TO:logN or FROM:TO:linN, got {text}")
-    low, high = _number(pieces[0]), _number(pieces[1])
+    low, high = _number(parts[0]), _number(parts[1])
     points = int(count)
     if not 2 <= points <= _MOST_POINTS or low >= high:
         raise UsageError(
