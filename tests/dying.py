@@ -26,7 +26,8 @@ import dpsel.system.process
 import dpsel.tables.delimited
 from dpsel.budget import database as ledger_database
 from dpsel.budget.account import Account
-from dpsel.budget.ledger import LedgerFile, Standing
+from dpsel.budget.charges import Standing
+from dpsel.budget.ledger import LedgerFile
 from dpsel.cli.releasing import release_table
 from dpsel.core.guarantee import Guarantee
 from dpsel.core.randomness import SystemRandomness

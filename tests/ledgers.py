@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from dpsel.budget.amounts import Amount, limit_of
-from dpsel.budget.ledger import Asked, LedgerFile, Terms
+from dpsel.budget.charges import Asked, Terms
+from dpsel.budget.ledger import LedgerFile
 from dpsel.core.guarantee import Neighbors
 
 ROWS = Terms(Neighbors.ADD_REMOVE)

@@ -24,7 +24,8 @@ from dpsel.audit.loss import Outcome, Tally
 from dpsel.audit.mechanism import NEXT_TO_NOTHING, Drawn, Draws, certified, counted, draws_seed
 from dpsel.audit.request import CommandRequest
 from dpsel.budget.amounts import Amount, cost_of
-from dpsel.budget.ledger import LedgerFile, Terms
+from dpsel.budget.charges import Terms
+from dpsel.budget.ledger import LedgerFile
 from dpsel.core.guarantee import Guarantee, Scope
 from dpsel.core.scores.registry import STUMP, find_score
 from dpsel.errors import BudgetError, UsageError

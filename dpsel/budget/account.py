@@ -15,6 +15,7 @@ from dpsel.budget.place import (
     REQUIRE_LEDGER,
     Demands,
     check_name,
+    check_note,
     check_run_id,
     ledger_from_environment,
     ledger_place,
@@ -24,7 +25,8 @@ from dpsel.errors import DpselError, UsageError
 from dpsel.reporter import Reporter
 
 if TYPE_CHECKING:  # Most runs have no ledger, and need no SQLite.
-    from dpsel.budget.ledger import Asked, Charge, LedgerFile, Standing
+    from dpsel.budget.charges import Asked, Charge, Standing
+    from dpsel.budget.ledger import LedgerFile
 
 SEEDED = "a draw with --seed is not private"
 NOT_PRIVATE = "the method is not private"
@@ -261,6 +263,7 @@ def open_account(run: Run, payment: Payment, reporter: Reporter) -> NoAccount:
         "--ledger": payment.ledger,
         "--run-id": payment.run_id,
         "--ledger-file": payment.ledger_file,
+        "--note": payment.note,
     }
     given = [option for option, value in named.items() if value is not None]
     from_environment = ledger_from_environment()
@@ -277,7 +280,8 @@ def open_account(run: Run, payment: Payment, reporter: Reporter) -> NoAccount:
         if given:
             raise UsageError(f"{given[0]} needs --ledger NAME, or {NAME_VARIABLE}")
         return NoAccount(run, demands)
-    from dpsel.budget.ledger import Asked, LedgerFile, Terms
+    from dpsel.budget.charges import Asked, Terms
+    from dpsel.budget.ledger import LedgerFile
 
     asked = Asked(
         cost=cost_of(run.guarantee),
@@ -286,6 +290,7 @@ def open_account(run: Run, payment: Payment, reporter: Reporter) -> NoAccount:
         command=run.command,
         parameters=run.parameters,
         run_id=None if payment.run_id is None else check_run_id(payment.run_id),
+        note=check_note(payment.note, "--note"),
     )
     ledgers = LedgerFile(ledger_place(payment.ledger_file))
     return Account(run, demands, ledgers, check_name(name), asked, reporter)

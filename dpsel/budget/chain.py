@@ -1,8 +1,9 @@
 """The log of a ledger as a chain: every entry carries the SHA-256 of the one before it.
 
-An entry is about one thing that was written: the ledger's own limits, a charge, or the release that
-was stored for a charge. Its digest covers that thing and the digest before, so that nothing in the
-middle can be changed, left out or put in without changing all that follows.
+An entry is about one thing that was written: the ledger's own limits, a charge, the release that
+was stored for a charge, or a part that is held back. Its digest covers that thing and the digest
+before, so that nothing in the middle can be changed, left out or put in without changing all that
+follows.
 """
 
 import hashlib
@@ -14,10 +15,18 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from dpsel.budget.schema import CHAIN, CHARGE_COLUMNS, VERSION, version_of
+from dpsel.budget.schema import (
+    CHAIN,
+    CHARGED,
+    FIRST_WITH_CHAIN,
+    REMARKS,
+    VERSION,
+    charge_rows,
+    reservation_rows,
+    version_of,
+)
 from dpsel.errors import InputError
 
-_COLUMNS = ", ".join(CHARGE_COLUMNS)
 _LEDGER = "SELECT name, epsilon, delta, neighbors, person, created FROM ledgers WHERE name = ?"
 
 
@@ -27,10 +36,11 @@ class Kind(StrEnum):
     LEDGER = "ledger"
     CHARGE = "charge"
     RELEASE = "release"
+    RESERVATION = "reservation"
 
 
 Subject = tuple[str, int | None]
-"""What an entry is about, and of which charge."""
+"""What an entry is about, and of which charge or reservation."""
 
 
 @dataclass(frozen=True)
@@ -114,17 +124,24 @@ def verify_chain(connection: sqlite3.Connection, ledger: str, place: Path) -> Ch
 
 def is_chained(connection: sqlite3.Connection) -> bool:
     """Return whether a ledger file has chains; that of an earlier version has none yet."""
-    return version_of(connection) == VERSION
+    return version_of(connection) >= FIRST_WITH_CHAIN
 
 
-def add_chains(connection: sqlite3.Connection) -> None:
-    """Give the ledgers of an earlier version their chains, within the transaction that is open."""
-    for statement in CHAIN:
-        connection.execute(statement)
-    for (ledger,) in connection.execute("SELECT name FROM ledgers ORDER BY name").fetchall():
-        for kind, charge in _contents(connection, ledger):
-            append_entry(connection, ledger, Kind(kind), charge)
-    connection.execute(f"PRAGMA user_version = {VERSION}")
+def bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """Give a file of an earlier version what it lacks, within the transaction that is open.
+
+    Chains that are there go on as they are: a head that was kept elsewhere stays in them.
+    """
+    if not is_chained(connection):
+        for statement in CHAIN:
+            connection.execute(statement)
+        for (ledger,) in connection.execute("SELECT name FROM ledgers ORDER BY name").fetchall():
+            for kind, charge in _contents(connection, ledger):
+                append_entry(connection, ledger, Kind(kind), charge)
+    if version_of(connection) < VERSION:
+        for statement in REMARKS:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _content(
@@ -134,29 +151,36 @@ def _content(
     if kind is Kind.LEDGER:
         found: Sequence[Any] = connection.execute(_LEDGER, (ledger,)).fetchone()
         return found
-    row = connection.execute(
-        f"SELECT {_COLUMNS} FROM charges WHERE ledger = ? AND number = ?", (ledger, charge)
-    ).fetchone()
+    if kind is Kind.RESERVATION:
+        return next(row for row in reservation_rows(connection, ledger) if row[0] == charge)
+    row = charge_rows(connection, ledger, "number = ?", charge).fetchone()
     return _of_charge(row, kind)
 
 
 def _contents(connection: sqlite3.Connection, ledger: str) -> dict[Subject, Sequence[Any]]:
-    """Return all that must have an entry, in the order of charges."""
+    """Return all that must have an entry: charges in their order, then what is held back."""
     found: dict[Subject, Sequence[Any]] = {
         (Kind.LEDGER, None): connection.execute(_LEDGER, (ledger,)).fetchone()
     }
-    for row in connection.execute(
-        f"SELECT {_COLUMNS} FROM charges WHERE ledger = ? ORDER BY number", (ledger,)
-    ):
+    for row in charge_rows(connection, ledger):
         found[Kind.CHARGE, row[0]] = _of_charge(row, Kind.CHARGE)
         if row[-1] is not None:
             found[Kind.RELEASE, row[0]] = _of_charge(row, Kind.RELEASE)
+    for row in reservation_rows(connection, ledger):
+        found[Kind.RESERVATION, row[0]] = row
     return found
 
 
 def _of_charge(row: Sequence[Any], kind: Kind) -> Sequence[Any]:
-    """Return what an entry covers of a row of CHARGE_COLUMNS: `release` is stored later."""
-    return row[:-1] if kind is Kind.CHARGE else (row[0], row[-1])
+    """Return what an entry covers of a row of CHARGE_COLUMNS: `release` is stored later.
+
+    A charge without a user is of a version that knew none, and its digest covers none.
+    """
+    *charged, user, note, release = row
+    assert len(charged) == len(CHARGED)
+    if kind is Kind.RELEASE:
+        return (row[0], release)
+    return charged if user is None else (*charged, user, note)
 
 
 def _words(subject: Subject) -> str:
@@ -164,6 +188,8 @@ def _words(subject: Subject) -> str:
     kind, charge = subject
     if kind == Kind.LEDGER:
         return "the ledger's limits"
+    if kind == Kind.RESERVATION:
+        return f"reservation {charge}"
     return f"charge {charge}" if kind == Kind.CHARGE else f"the release of charge {charge}"
 
 

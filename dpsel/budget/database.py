@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from dpsel.budget.chain import add_chains, is_chained
+from dpsel.budget.chain import bring_up_to_date
 from dpsel.budget.schema import check_tables, damaged, is_empty, make_tables
 from dpsel.errors import DpselError, InputError, OutputError
 
@@ -43,7 +43,7 @@ def transaction(place: Path, *, write: bool, make: bool = False) -> Iterator[sql
 
     Whatever goes wrong, before or in the commit, undoes it all. A lock is taken at the start of a
     writing transaction, so what it reads stays true until it commits. The first one on a file of an
-    earlier version gives its ledgers their chains.
+    earlier version gives it what it lacks.
 
     Args:
         place: The file, which must be there.
@@ -61,8 +61,8 @@ def transaction(place: Path, *, write: bool, make: bool = False) -> Iterator[sql
         if make and is_empty(connection):
             make_tables(connection)
         check_tables(connection, place)
-        if write and not is_chained(connection):
-            add_chains(connection)
+        if write:
+            bring_up_to_date(connection)
         yield connection
         _patiently(connection, "COMMIT")
 

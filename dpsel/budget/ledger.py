@@ -1,222 +1,48 @@
 """The privacy budget: ledgers with a limit, their charges, and what was released for them."""
 
-import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from dpsel.budget.amounts import MOST_SIGNS, Amount, amount_text, parse_amount
+from dpsel.budget.amounts import Amount
 from dpsel.budget.chain import Chain, Kind, append_entry, is_chained, verify_chain
+from dpsel.budget.charges import (
+    Asked,
+    Charge,
+    Reservation,
+    Standing,
+    Terms,
+    budget_of,
+    charge_of,
+    held_back,
+    refuse_other_run,
+    refuse_terms,
+    reservation_of,
+)
 from dpsel.budget.database import transaction
 from dpsel.budget.place import is_there, make_file
-from dpsel.budget.schema import CHARGE_COLUMNS, damaged
+from dpsel.budget.schema import CHARGED, RESERVED, charge_rows, damaged, reservation_rows
 from dpsel.core.guarantee import Neighbors
-from dpsel.errors import BudgetError, InputError, OutputError, UsageError
+from dpsel.errors import InputError, OutputError, UsageError
+from dpsel.system.process import user_name
 from dpsel.system.text import nearest
 
 
 @dataclass(frozen=True)
-class Terms:
-    """For which change of a table charges add up: fixed for a ledger, stated by every charge.
+class History:
+    """A ledger with all that was charged to it and held back, in order, and the head of its chain.
 
-    `person` is the column that says whose row it is, None where rows are protected. How many rows
-    of a person count does not matter: the guarantee is for a person with all rows.
+    `head` is None for a file of a version that had no chains.
     """
 
-    neighbors: Neighbors
-    person: str | None = None
-
-    def __str__(self) -> str:
-        """Return it in words."""
-        unit = "rows" if self.person is None else f"persons by column '{self.person}'"
-        return f"{self.neighbors} of {unit}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return {
-            "neighbors": str(self.neighbors),
-            "unit": "row" if self.person is None else "person",
-            "person": self.person,
-        }
-
-
-@dataclass(frozen=True)
-class Standing:
-    """A ledger, and how much of it is spent."""
-
-    name: str
-    limit: Amount
-    terms: Terms
-    created: str
-    spent: Amount
-    charges: int
-
-    @property
-    def left(self) -> Amount:
-        """Return what can still be spent."""
-        return self.limit.less(self.spent)
-
-    def refuse_overrun(self, cost: Amount) -> None:
-        """Refuse a cost that is more than what is left."""
-        if self.limit.covers(self.spent.plus(cost)):
-            return
-        asked, left = cost.to_dict(), self.left.to_dict()
-        spent, limit = self.spent.to_dict(), self.limit.to_dict()
-        short = [
-            f"{name} {asked[name]} asked, {left[name]} left ({spent[name]} of {limit[name]} spent)"
-            for name in ("epsilon", "delta")
-            if getattr(cost, name) > getattr(self.left, name)
-        ]
-        raise BudgetError(f"the ledger '{self.name}' does not cover this: {'; '.join(short)}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values; amounts are exact, so they are texts."""
-        return {
-            "ledger": self.name,
-            "limit": self.limit.to_dict(),
-            "spent": self.spent.to_dict(),
-            "left": self.left.to_dict(),
-            "charges": self.charges,
-            **self.terms.to_dict(),
-            "created": self.created,
-        }
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a run asks of a ledger: a cost, on which terms, and all its public parameters."""
-
-    cost: Amount
-    terms: Terms
-    rows_per_unit: int
-    command: str
-    parameters: Mapping[str, Any]
-    run_id: str | None = None
-
-
-@dataclass(frozen=True)
-class Charge:
-    """One charge of a ledger, and what was released for it; None if nothing was stored."""
-
-    number: int
-    time: str
-    asked: Asked
-    release: str | None = None
-
-    def row(self) -> tuple[Any, ...]:
-        """Return it as values of CHARGE_COLUMNS."""
-        asked = self.asked
-        return (
-            self.number,
-            self.time,
-            amount_text(asked.cost.epsilon),
-            amount_text(asked.cost.delta),
-            str(asked.terms.neighbors),
-            asked.terms.person,
-            asked.rows_per_unit,
-            asked.command,
-            json.dumps(asked.parameters),
-            asked.run_id,
-            self.release,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, without the release."""
-        asked = self.asked
-        return {
-            "number": self.number,
-            "time": self.time,
-            **asked.cost.to_dict(),
-            **asked.terms.to_dict(),
-            "rows_per_unit": asked.rows_per_unit,
-            "command": asked.command,
-            "score": asked.parameters.get("score"),
-            "mechanism": asked.parameters.get("mechanism"),
-            "k": asked.parameters.get("k"),
-            "run_id": asked.run_id,
-            "released": self.release is not None,
-        }
-
-
-def charge_of(row: tuple[Any, ...]) -> Charge:
-    """Return the charge in values of CHARGE_COLUMNS.
-
-    Raises:
-        ValueError: If the values make no sense.
-    """
-    found = dict(zip(CHARGE_COLUMNS, row, strict=True))
-    parameters = json.loads(found["parameters"])
-    if not isinstance(parameters, dict):
-        raise ValueError("parameters")
-    if found["release"] is not None:
-        json.loads(found["release"])
-    asked = Asked(
-        budget_of(found["epsilon"], found["delta"]),
-        Terms(Neighbors(found["neighbors"]), found["person"]),
-        int(found["rows_per_unit"]),
-        str(found["command"]),
-        parameters,
-        found["run_id"],
-    )
-    return Charge(int(found["number"]), str(found["time"]), asked, found["release"])
-
-
-def budget_of(epsilon: Any, delta: Any) -> Amount:
-    """Return stored amounts.
-
-    Raises:
-        ValueError: If they are no amounts.
-    """
-    if not isinstance(epsilon, str) or not isinstance(delta, str):
-        raise ValueError("an amount is a text")
-    try:
-        return Amount(
-            parse_amount(epsilon, "epsilon", 2 * MOST_SIGNS),
-            parse_amount(delta, "delta", 2 * MOST_SIGNS),
-        )
-    except UsageError as error:
-        raise ValueError(str(error)) from None
-
-
-def refuse_terms(ledger: Standing, asked: Asked) -> None:
-    """Refuse a charge that does not add up with those of a ledger."""
-    if asked.terms != ledger.terms:
-        raise UsageError(
-            f"the ledger '{ledger.name}' is for {ledger.terms}, this run for {asked.terms}; "
-            "these do not add up, so use a ledger of its own"
-        )
-
-
-def refuse_other_run(known: Asked, asked: Asked) -> None:
-    """Refuse a run id that stands for a run with other public parameters."""
-    before, now = _all_parameters(known), _all_parameters(asked)
-    differing = [
-        name for name in sorted(before.keys() | now.keys()) if before.get(name) != now.get(name)
-    ]
-    if differing:
-        raise UsageError(
-            f"--run-id: '{asked.run_id}' stands for a run that differs in {', '.join(differing)}; "
-            "choose another id"
-        )
-
-
-def _all_parameters(asked: Asked) -> dict[str, Any]:
-    """Return all that two runs with one id must have in common."""
-    return {
-        **asked.parameters,
-        **asked.cost.to_dict(),
-        **asked.terms.to_dict(),
-        "rows-per-person": asked.rows_per_unit,
-        "command": asked.command,
-    }
-
-
-_COLUMNS = ", ".join(CHARGE_COLUMNS)
+    ledger: Standing
+    charges: list[Charge]
+    reservations: list[Reservation]
+    head: str | None
 
 
 @dataclass(frozen=True)
@@ -281,10 +107,14 @@ class LedgerFile:
                 )
             return verify_chain(connection, name, self.place)
 
-    def history(self, name: str) -> tuple[Standing, list[Charge]]:
-        """Return a ledger and all its charges, in order."""
+    def history(self, name: str) -> History:
+        """Return a ledger with all that was charged and held back, in order."""
         with self._reading(name) as connection:
-            return self._verified(connection, name), self._charges(connection, name)
+            standing = self._standing(connection, name)
+            chained = is_chained(connection)
+            head = verify_chain(connection, name, self.place).head if chained else None
+            charges = self._as_charges(charge_rows(connection, name))
+            return History(standing, charges, self._reservations(connection, name), head)
 
     def released(self, name: str, asked: Asked) -> tuple[Standing, Charge | None]:
         """Return a ledger, and the charge whose release the run id stands for, if there is one."""
@@ -315,11 +145,8 @@ class LedgerFile:
             if done is not None:
                 return Paid(done, before, 0)
             before.refuse_overrun(asked.cost)
-            charge = Charge(before.charges + 1, _now(), asked)
-            marks = ", ".join("?" * (1 + len(CHARGE_COLUMNS)))
-            connection.execute(
-                f"INSERT INTO charges (ledger, {_COLUMNS}) VALUES ({marks})", (name, *charge.row())
-            )
+            charge = Charge(before.charges + 1, _now(), asked, user=user_name())
+            _insert_charge(connection, name, charge)
             append_entry(connection, name, Kind.CHARGE, charge.number)
             after = self._standing(connection, name)
         return Paid(charge, after, unfinished)
@@ -346,6 +173,45 @@ class LedgerFile:
             append_entry(connection, name, Kind.RELEASE, charge.number)
         return release
 
+    def reserve(self, name: str, amount: Amount, note: str | None) -> tuple[Reservation, Standing]:
+        """Hold a part of a ledger back, durably, so that no run can be charged to it."""
+        self._must_be_there(name)
+        with transaction(self.place, write=True) as connection:
+            before = self._verified(connection, name)
+            before.refuse_overrun(amount)
+            made = self._append_reservation(connection, name, amount, None, note)
+            return made, self._standing(connection, name)
+
+    def free(self, name: str, number: int, note: str | None) -> tuple[Reservation, Standing]:
+        """Give back what was held back, durably; the reservation itself stays in the log."""
+        self._must_be_there(name)
+        with transaction(self.place, write=True) as connection:
+            self._verified(connection, name)
+            held = held_back(self._reservations(connection, name))
+            if number not in held:
+                raise UsageError(f"the ledger '{name}' holds no reservation {number}")
+            made = self._append_reservation(connection, name, held[number].amount, number, note)
+            return made, self._standing(connection, name)
+
+    def _append_reservation(
+        self,
+        connection: sqlite3.Connection,
+        name: str,
+        amount: Amount,
+        frees: int | None,
+        note: str | None,
+    ) -> Reservation:
+        """Write a reservation, or that one is freed, and its entry."""
+        number = 1 + len(reservation_rows(connection, name))
+        made = Reservation(number, _now(), amount, frees, user_name(), note)
+        marks = ", ".join("?" * (1 + len(RESERVED)))
+        connection.execute(
+            f"INSERT INTO reservations (ledger, {', '.join(RESERVED)}) VALUES ({marks})",
+            (name, *made.row()),
+        )
+        append_entry(connection, name, Kind.RESERVATION, number)
+        return made
+
     def _must_be_there(self, name: str | None) -> None:
         """Refuse to go on without a file."""
         if not is_there(self.place):
@@ -367,7 +233,7 @@ class LedgerFile:
         return standing
 
     def _standing(self, connection: sqlite3.Connection, name: str) -> Standing:
-        """Return a ledger, with the exact sum of its charges."""
+        """Return a ledger, with the exact sums of its charges and of what is held back."""
         row = connection.execute(
             "SELECT epsilon, delta, neighbors, person, created FROM ledgers WHERE name = ?", (name,)
         ).fetchone()
@@ -387,17 +253,20 @@ class LedgerFile:
                 if number != count:
                     raise ValueError("a charge is missing")
                 spent = spent.plus(budget_of(epsilon, delta))
-            terms = Terms(Neighbors(row[2]), row[3])
-            return Standing(name, budget_of(row[0], row[1]), terms, str(row[4]), spent, count)
+            reserved = Amount()
+            for held in held_back(self._reservations(connection, name)).values():
+                reserved = reserved.plus(held.amount)
+            terms, limit = Terms(Neighbors(row[2]), row[3]), budget_of(row[0], row[1])
+            return Standing(name, limit, terms, str(row[4]), spent, reserved, count)
         except ValueError:
             raise damaged(self.place) from None
 
-    def _charges(self, connection: sqlite3.Connection, name: str) -> list[Charge]:
-        """Return the charges of a ledger, in order."""
-        rows = connection.execute(
-            f"SELECT {_COLUMNS} FROM charges WHERE ledger = ? ORDER BY number", (name,)
-        )
-        return self._as_charges(rows)
+    def _reservations(self, connection: sqlite3.Connection, name: str) -> list[Reservation]:
+        """Return what was held back and freed of a ledger, in order."""
+        try:
+            return [reservation_of(row) for row in reservation_rows(connection, name)]
+        except (ValueError, TypeError):
+            raise damaged(self.place) from None
 
     def _earlier(
         self, connection: sqlite3.Connection, name: str, asked: Asked
@@ -405,11 +274,7 @@ class LedgerFile:
         """Return the released charge of the run id, and how many charges it has without one."""
         if asked.run_id is None:
             return None, 0
-        rows = connection.execute(
-            f"SELECT {_COLUMNS} FROM charges WHERE ledger = ? AND run_id = ? ORDER BY number",
-            (name, asked.run_id),
-        )
-        known = self._as_charges(rows)
+        known = self._as_charges(charge_rows(connection, name, "run_id = ?", asked.run_id))
         for charge in known:
             refuse_other_run(charge.asked, asked)
         done = [charge for charge in known if charge.release is not None]
@@ -421,6 +286,18 @@ class LedgerFile:
             return [charge_of(row) for row in rows]
         except (ValueError, TypeError, RecursionError):
             raise damaged(self.place) from None
+
+
+def _insert_charge(connection: sqlite3.Connection, ledger: str, charge: Charge) -> None:
+    """Write a charge, and who made it why."""
+    *charged, user, note, _ = charge.row()
+    marks = ", ".join("?" * (1 + len(CHARGED)))
+    connection.execute(
+        f"INSERT INTO charges (ledger, {', '.join(CHARGED)}) VALUES ({marks})", (ledger, *charged)
+    )
+    connection.execute(
+        "INSERT INTO remarks VALUES (?, ?, ?, ?)", (ledger, charge.number, user, note)
+    )
 
 
 def _names(connection: sqlite3.Connection) -> list[str]:

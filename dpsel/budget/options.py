@@ -48,6 +48,12 @@ class Payment:
         None,
         panel=BUDGET,
     )
+    note: str | None = option(
+        "--note TEXT",
+        "A line to keep beside the charge; no part of the record.",
+        None,
+        panel=BUDGET,
+    )
     require_ledger: bool = option(
         "--require-ledger",
         "Refuse a run that no ledger is charged for.",
@@ -116,6 +122,32 @@ class Limits:
         "For runs with this --person only; else for those that protect rows.",
         None,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spending:
+    """What another tool has spent."""
+
+    epsilon: str = option("--epsilon E", "What it cost, for the ledger's own neighbors and unit.")
+    by: str = option("--by TEXT", "What spent it, and who: a tool, a publication, a person.")
+    delta: str = option("--delta D", "The same for delta.", "0")
+    note: str | None = option("--note TEXT", "A line to keep beside it.", None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holding:
+    """What is to be held back."""
+
+    epsilon: str = option("--epsilon E", "How much no run may be charged to.")
+    delta: str = option("--delta D", "The same for delta.", "0")
+    note: str | None = same_as(Spending, "note")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Freeing:
+    """Why a reservation is given back."""
+
+    note: str | None = same_as(Spending, "note")
 
 
 class ReportFormat(StrEnum):

@@ -18,6 +18,7 @@ REQUIRE_LEDGER = "DPSEL_REQUIRE_LEDGER"
 REQUIRE_END_TO_END = "DPSEL_REQUIRE_END_TO_END"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _YES, _NO = ("1", "yes", "true", "on"), ("", "0", "no", "false", "off")
+_MOST_WORDS = 500
 _RUN_ID = re.compile(r"[!-~]{1,200}")
 
 
@@ -53,6 +54,13 @@ def check_run_id(run_id: str) -> str:
     if not _RUN_ID.fullmatch(run_id):
         raise UsageError(f"--run-id is up to 200 ASCII signs without blanks, got '{run_id}'")
     return run_id
+
+
+def check_note(note: str | None, option: str) -> str | None:
+    """Return words of a user's own that can be shown in a log, if there are any."""
+    if note is None or (0 < len(note) <= _MOST_WORDS and note.isprintable()):
+        return note
+    raise UsageError(f"{option} is one line of 1 to {_MOST_WORDS} printable signs")
 
 
 def is_customary(given: str | Path | None) -> bool:

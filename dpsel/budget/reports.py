@@ -1,43 +1,66 @@
-"""Ledgers and their charges as text: JSON, CSV or aligned columns."""
+"""Ledgers and their charges as text: JSON, CSV, or lines to read, of at most 80 signs."""
 
 import csv
 import io
-import json
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dpsel.budget.chain import Chain
-from dpsel.budget.ledger import Charge, Standing
+from dpsel.budget.charges import Charge, Reservation, Standing
+from dpsel.budget.ledger import History
 from dpsel.budget.options import ExportFormat, ReportFormat
 from dpsel.system.text import json_text, printable
 
 SCHEMA_ID = "dpsel.budget/1"
-_AMOUNTS = [(name, part) for name in ("epsilon", "delta") for part in ("spent", "left", "limit")]
-_LOG = ("number", "time", "epsilon", "delta", "command", "score", "mechanism", "k", "run_id")
+_WIDTH = 80
+_CSV = (
+    *("ledger", "number", "time", "epsilon", "delta", "neighbors", "unit", "person"),
+    *("rows_per_unit", "command", "table", "target", "score", "mechanism", "k", "run_id"),
+    *("end_to_end", "scope", "by", "user", "note", "released"),
+)
 
 
 def ledger_text(ledger: Standing, report_format: ReportFormat) -> str:
     """Return one ledger."""
     if report_format is ReportFormat.TEXT:
-        return _columns([_HEADER, _cells(ledger)])
+        return _lines(_shown(ledger))
     return json_text({"schema": SCHEMA_ID, **ledger.to_dict()})
 
 
 def ledgers_text(ledgers: Sequence[Standing], report_format: ReportFormat) -> str:
     """Return all ledgers."""
     if report_format is ReportFormat.TEXT:
-        return _columns([_HEADER, *map(_cells, ledgers)])
+        return "\n".join(_lines(_shown(ledger)) for ledger in ledgers)
     fields = [ledger.to_dict() for ledger in ledgers]
     return json_text({"schema": SCHEMA_ID, "ledgers": fields})
 
 
-def log_text(ledger: Standing, charges: Sequence[Charge], report_format: ReportFormat) -> str:
-    """Return the charges of a ledger, in order."""
-    fields = [charge.to_dict() for charge in charges]
+def log_text(history: History, report_format: ReportFormat) -> str:
+    """Return what was charged to a ledger and held back, in order."""
     if report_format is ReportFormat.TEXT:
-        rows = [[_cell(entry[name]) for name in (*_LOG, "released")] for entry in fields]
-        return _columns([[*_LOG, "released"], *rows])
-    return json_text({"schema": SCHEMA_ID, "ledger": ledger.name, "log": fields})
+        blocks = [*map(_told, history.charges), *map(_held, history.reservations)]
+        return "\n".join(map(_lines, blocks))
+    return json_text(
+        {
+            "schema": SCHEMA_ID,
+            "ledger": history.ledger.name,
+            "log": [charge.to_dict() for charge in history.charges],
+            "reservations": [one.to_dict() for one in history.reservations],
+        }
+    )
+
+
+def charge_text(ledger: Standing, charge: Charge) -> str:
+    """Return a charge that was booked, and what it leaves."""
+    fields = {"ledger": ledger.name, "left": ledger.left.to_dict(), "charge": charge.to_dict()}
+    return json_text({"schema": SCHEMA_ID, **fields})
+
+
+def reservation_text(ledger: Standing, made: Reservation) -> str:
+    """Return what was held back or given back, and what that leaves."""
+    fields = {"ledger": ledger.name, "left": ledger.left.to_dict(), "reservation": made.to_dict()}
+    return json_text({"schema": SCHEMA_ID, **fields})
 
 
 def chain_text(ledger: str, chain: Chain) -> str:
@@ -45,50 +68,29 @@ def chain_text(ledger: str, chain: Chain) -> str:
     return json_text({"schema": SCHEMA_ID, "ledger": ledger, **chain.to_dict()})
 
 
-def export_text(ledger: Standing, charges: Sequence[Charge], export_format: ExportFormat) -> str:
+def export_text(history: History, export_format: ExportFormat) -> str:
     """Return all of a ledger; in CSV without parameters and releases."""
     if export_format is ExportFormat.CSV:
-        return _csv(ledger, charges)
-    log = [{**charge.to_dict(), **_released(charge)} for charge in charges]
-    return json_text({"schema": SCHEMA_ID, **ledger.to_dict(), "log": log})
-
-
-def _released(charge: Charge) -> dict[str, Any]:
-    """Return a charge's public parameters, and its release.
-
-    At the time of the charge `scope` says what the options alone promise. How the table was made
-    may say otherwise, and is known when the release is: then the scope is that of the release.
-    """
-    release = None if charge.release is None else json.loads(charge.release)
-    parameters = dict(charge.asked.parameters)
-    guarantee = release.get("guarantee") if isinstance(release, dict) else None
-    if isinstance(guarantee, dict) and "scope" in parameters:
-        parameters["scope"] = guarantee.get("why")
-    return {"parameters": parameters, "release": release}
-
-
-def _csv(ledger: Standing, charges: Sequence[Charge]) -> str:
-    """Return charges as CSV, one a line."""
-    names = ["ledger", "number", "time", "epsilon", "delta", "neighbors", "unit", "person"]
-    names += ["rows_per_unit", "command", "score", "mechanism", "k", "run_id", "released"]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(
-        {name: _cell(value) for name, value in {"ledger": ledger.name, **charge.to_dict()}.items()}
-        for charge in charges
+        return _csv(history)
+    return json_text(
+        {
+            "schema": SCHEMA_ID,
+            **history.ledger.to_dict(),
+            "log": [charge.exported() for charge in history.charges],
+            "reservations": [one.to_dict() for one in history.reservations],
+        }
     )
+
+
+def _csv(history: History) -> str:
+    """Return charges as CSV, one a line."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, _CSV, lineterminator="\n")
+    writer.writeheader()
+    for charge in history.charges:
+        fields = {"ledger": history.ledger.name, **charge.to_dict()}
+        writer.writerow({name: _cell(value) for name, value in fields.items()})
     return text.getvalue()
-
-
-_HEADER = ["ledger", *(f"{name} {part}" for name, part in _AMOUNTS), "charges", "for"]
-
-
-def _cells(ledger: Standing) -> list[str]:
-    """Return a ledger as one line of a table."""
-    fields = ledger.to_dict()
-    amounts = [fields[part][name] for name, part in _AMOUNTS]
-    return [ledger.name, *amounts, str(ledger.charges), str(ledger.terms)]
 
 
 def _cell(value: Any) -> str:
@@ -98,12 +100,71 @@ def _cell(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows with their columns aligned."""
-    shown = [[printable(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    lines = (
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in shown
+def _shown(ledger: Standing) -> list[str]:
+    """Return how a ledger stands, in words."""
+    fields = ledger.to_dict()
+    lines = [f"{ledger.name}: {ledger.terms}"]
+    for name in ("epsilon", "delta"):
+        spent, held = fields["spent"][name], fields["reserved"][name]
+        reserved = f", {held} reserved" if getattr(ledger.reserved, name) else ""
+        left, limit = fields["left"][name], fields["limit"][name]
+        lines.append(f"  {name + ':':8} {spent} spent{reserved}, {left} left of {limit}")
+    lines.append(f"  charges: {ledger.charges}, since {_day_and_time(ledger.created)}")
+    return lines
+
+
+def _told(charge: Charge) -> list[str]:
+    """Return a charge in words: what it cost, for what, by whom, and why."""
+    fields = charge.to_dict()
+    booked = fields["by"] is not None
+    outcome = "booked" if booked else "released" if fields["released"] else "no release"
+    first = f"{charge.number}. {_day_and_time(charge.time)}, {_amounts(fields)}, {outcome}"
+    scope = {True: "end to end", False: "not end to end", None: "not known"}[fields["end_to_end"]]
+    about = {
+        "command": fields["command"],
+        "by": fields["by"],
+        "target": fields["target"],
+        "table": fields["table"],
+        "k": fields["k"],
+        "method": ", ".join(filter(None, (fields["score"], fields["mechanism"]))) or None,
+        "guarantee": None if booked else f"{scope}: {fields['scope']}",
+        "run id": fields["run_id"],
+        "user": fields["user"],
+        "note": fields["note"],
+    }
+    return [first, *_named(about)]
+
+
+def _held(one: Reservation) -> list[str]:
+    """Return in words what was held back or given back."""
+    what = "reserved" if one.frees is None else f"freed: reservation {one.frees}"
+    first = (
+        f"reservation {one.number}. {_day_and_time(one.time)}, {_amounts(one.to_dict())}, {what}"
     )
-    return "".join(f"{line}\n" for line in lines)
+    return [first, *_named({"user": one.user, "note": one.note})]
+
+
+def _named(about: dict[str, Any]) -> list[str]:
+    """Return values under their names, as far as there are any."""
+    return [f"   {name}: {value}" for name, value in about.items() if value is not None]
+
+
+def _amounts(fields: dict[str, Any]) -> str:
+    """Return an epsilon, and a delta if there is one."""
+    delta = "" if fields["delta"] == "0" else f" and delta {fields['delta']}"
+    return f"epsilon {fields['epsilon']}{delta}"
+
+
+def _day_and_time(time: str) -> str:
+    """Return a time without parts of seconds."""
+    return f"{time[:19].replace('T', ' ')}Z"
+
+
+def _lines(told: Iterable[str]) -> str:
+    """Return lines of at most 80 signs; what is longer goes on below, a little to the right."""
+    found: list[str] = []
+    for line in told:
+        shown = printable(line)
+        indent = " " * (len(shown) - len(shown.lstrip()) + 2)
+        found += textwrap.wrap(shown, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    return "".join(f"{line}\n" for line in found)

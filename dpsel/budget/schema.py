@@ -2,10 +2,11 @@
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 from dpsel.errors import InputError, UsageError
 
-CHARGE_COLUMNS = (
+CHARGED = (
     "number",
     "time",
     "epsilon",
@@ -16,12 +17,15 @@ CHARGE_COLUMNS = (
     "command",
     "parameters",
     "run_id",
-    "release",
 )
-
+"""What is written of a charge into the table `charges` when it is made."""
+CHARGE_COLUMNS = (*CHARGED, "user", "note", "release")
+"""All there is about a charge; files of earlier versions know no user and no note."""
+RESERVED = ("number", "time", "epsilon", "delta", "frees", "user", "note")
 
 APPLICATION_ID = int.from_bytes(b"dpsl", "big")
-VERSION = 2
+VERSION = 3
+FIRST_WITH_CHAIN = 2
 
 # Amounts are exact decimals, so they are texts. `person` is the column of persons, null for rows.
 _FIRST = (
@@ -97,8 +101,45 @@ CHAIN = (
     """CREATE TRIGGER entries_stay BEFORE DELETE ON entries
         BEGIN SELECT RAISE(ABORT, 'an entry is never taken back'); END""",
 )
-SCHEMA = (*_FIRST, *CHAIN)
-_KNOWN = {1: _FIRST, VERSION: SCHEMA}
+# Added by version 3. A reservation with `frees` gives that one back.
+REMARKS = (
+    """CREATE TABLE remarks (
+        ledger TEXT NOT NULL,
+        charge INTEGER NOT NULL,
+        user TEXT NOT NULL,
+        note TEXT,
+        PRIMARY KEY (ledger, charge),
+        FOREIGN KEY (ledger, charge) REFERENCES charges (ledger, number)
+    ) WITHOUT ROWID""",
+    """CREATE TABLE reservations (
+        ledger TEXT NOT NULL REFERENCES ledgers (name),
+        number INTEGER NOT NULL,
+        time TEXT NOT NULL,
+        epsilon TEXT NOT NULL,
+        delta TEXT NOT NULL,
+        frees INTEGER,
+        user TEXT NOT NULL,
+        note TEXT,
+        PRIMARY KEY (ledger, number)
+    ) WITHOUT ROWID""",
+    """CREATE TRIGGER remarks_come_once BEFORE INSERT ON remarks
+        WHEN EXISTS (SELECT 1 FROM remarks WHERE ledger = NEW.ledger AND charge = NEW.charge)
+        BEGIN SELECT RAISE(ABORT, 'a remark is never replaced'); END""",
+    """CREATE TRIGGER remarks_stand BEFORE UPDATE ON remarks
+        BEGIN SELECT RAISE(ABORT, 'a remark never changes'); END""",
+    """CREATE TRIGGER remarks_stay BEFORE DELETE ON remarks
+        BEGIN SELECT RAISE(ABORT, 'a remark is never taken back'); END""",
+    """CREATE TRIGGER reservations_come_once BEFORE INSERT ON reservations
+        WHEN EXISTS (SELECT 1 FROM reservations WHERE ledger = NEW.ledger
+            AND (number = NEW.number OR frees = NEW.frees))
+        BEGIN SELECT RAISE(ABORT, 'a reservation is never replaced'); END""",
+    """CREATE TRIGGER reservations_stand BEFORE UPDATE ON reservations
+        BEGIN SELECT RAISE(ABORT, 'a reservation never changes'); END""",
+    """CREATE TRIGGER reservations_stay BEFORE DELETE ON reservations
+        BEGIN SELECT RAISE(ABORT, 'a reservation is never deleted'); END""",
+)
+SCHEMA = (*_FIRST, *CHAIN, *REMARKS)
+_KNOWN = {1: _FIRST, FIRST_WITH_CHAIN: (*_FIRST, *CHAIN), VERSION: SCHEMA}
 
 
 def make_tables(connection: sqlite3.Connection) -> None:
@@ -129,6 +170,33 @@ def check_tables(connection: sqlite3.Connection, place: Path) -> None:
         raise InputError(f"{place}: its tables were changed; restore it from a backup")
     if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
         raise damaged(place)
+
+
+def charge_rows(
+    connection: sqlite3.Connection, ledger: str, condition: str = "TRUE", *values: Any
+) -> sqlite3.Cursor:
+    """Return the charges of a ledger, each as CHARGE_COLUMNS, in order."""
+    charged = ", ".join(f"charges.{name}" for name in CHARGED)
+    if version_of(connection) < VERSION:
+        query = f"SELECT {charged}, NULL, NULL, release FROM charges"
+    else:
+        query = (
+            f"SELECT {charged}, user, note, release FROM charges LEFT JOIN remarks "
+            "ON remarks.ledger = charges.ledger AND remarks.charge = charges.number"
+        )
+    return connection.execute(
+        f"{query} WHERE charges.ledger = ? AND {condition} ORDER BY number", (ledger, *values)
+    )
+
+
+def reservation_rows(connection: sqlite3.Connection, ledger: str) -> list[tuple[Any, ...]]:
+    """Return the reservations of a ledger, each as RESERVED, in order."""
+    if version_of(connection) < VERSION:
+        return []
+    return connection.execute(
+        f"SELECT {', '.join(RESERVED)} FROM reservations WHERE ledger = ? ORDER BY number",
+        (ledger,),
+    ).fetchall()
 
 
 def version_of(connection: sqlite3.Connection) -> int:

@@ -4,12 +4,26 @@ from typing import Annotated
 
 import typer
 
-from dpsel.budget.options import Exporting, LedgerPlace, Limits, ReportFormat, Showing, Verifying
+from dpsel.budget.options import (
+    Exporting,
+    Freeing,
+    Holding,
+    LedgerPlace,
+    Limits,
+    ReportFormat,
+    Showing,
+    Spending,
+    Verifying,
+)
 from dpsel.cli.forms import form
 from dpsel.cli.options import Debugging
 from dpsel.errors import UsageError
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The ledger's name.", show_default=False)]
+Number = Annotated[
+    int,
+    typer.Argument(metavar="NUMBER", help="The reservation's number.", show_default=False),
+]
 OptionalName = Annotated[
     str | None,
     typer.Argument(
@@ -40,7 +54,8 @@ def init(name: Name, limits: Limits, place: LedgerPlace, debugging: Debugging) -
     Example: dpsel budget init patients --epsilon 10 --delta 1e-6
     """
     from dpsel.budget.amounts import limit_of
-    from dpsel.budget.ledger import LedgerFile, Terms
+    from dpsel.budget.charges import Terms
+    from dpsel.budget.ledger import LedgerFile
     from dpsel.budget.place import check_name
     from dpsel.budget.reports import ledger_text
     from dpsel.system.output import print_text
@@ -80,9 +95,10 @@ def show(
 @budget.command()
 @form
 def log(name: Name, place: LedgerPlace, showing: Showing, debugging: Debugging) -> None:
-    """Print every charge of a ledger, in order.
+    """Print every charge of a ledger, in order, and what was reserved.
 
-    A charge that is not released is one of a run that failed, was ended, or is still running.
+    A charge that is not released is one of a run that failed, was ended, or is still running; or it
+    was booked for another tool.
 
     Example: dpsel budget log patients --format text
     """
@@ -92,7 +108,70 @@ def log(name: Name, place: LedgerPlace, showing: Showing, debugging: Debugging) 
     from dpsel.system.output import print_text
 
     history = LedgerFile(place.path).history(check_name(name))
-    print_text(log_text(*history, showing.report_format))
+    print_text(log_text(history, showing.report_format))
+
+
+@budget.command()
+@form
+def charge(name: Name, spending: Spending, place: LedgerPlace, debugging: Debugging) -> None:
+    """Book what something else has spent on the same people.
+
+    A ledger is worth what it knows: whatever was released about them by another tool counts too, if
+    its guarantee is for the ledger's own neighbors and unit. It cannot be taken back.
+
+    Example: dpsel budget charge patients --epsilon 0.5 --by "yearly report, tool X"
+    """
+    from dpsel.budget.amounts import limit_of
+    from dpsel.budget.charges import Asked
+    from dpsel.budget.ledger import LedgerFile
+    from dpsel.budget.place import check_name, check_note
+    from dpsel.budget.reports import charge_text
+    from dpsel.system.output import print_text
+
+    cost = limit_of(spending.epsilon, spending.delta)
+    note, by = check_note(spending.note, "--note"), check_note(spending.by, "--by")
+    file = LedgerFile(place.path)
+    terms = file.standing(check_name(name)).terms
+    paid = file.charge(name, Asked(cost, terms, 1, "charge", {"by": by}, note=note))
+    print_text(charge_text(paid.ledger, paid.charge))
+
+
+@budget.command()
+@form
+def reserve(name: Name, holding: Holding, place: LedgerPlace, debugging: Debugging) -> None:
+    """Hold a part of a ledger back: no run can be charged to it until it is freed.
+
+    Example: dpsel budget reserve patients --epsilon 2 --note "for the final analysis"
+    """
+    from dpsel.budget.amounts import limit_of
+    from dpsel.budget.ledger import LedgerFile
+    from dpsel.budget.place import check_name, check_note
+    from dpsel.budget.reports import reservation_text
+    from dpsel.system.output import print_text
+
+    amount = limit_of(holding.epsilon, holding.delta)
+    note = check_note(holding.note, "--note")
+    made, ledger = LedgerFile(place.path).reserve(check_name(name), amount, note)
+    print_text(reservation_text(ledger, made))
+
+
+@budget.command()
+@form
+def free(
+    name: Name, number: Number, freeing: Freeing, place: LedgerPlace, debugging: Debugging
+) -> None:
+    """Give a reservation back, so that runs can be charged to it.
+
+    Example: dpsel budget free patients 1
+    """
+    from dpsel.budget.ledger import LedgerFile
+    from dpsel.budget.place import check_name, check_note
+    from dpsel.budget.reports import reservation_text
+    from dpsel.system.output import print_text
+
+    note = check_note(freeing.note, "--note")
+    made, ledger = LedgerFile(place.path).free(check_name(name), number, note)
+    print_text(reservation_text(ledger, made))
 
 
 @budget.command()
@@ -131,4 +210,4 @@ def export(name: Name, place: LedgerPlace, exporting: Exporting, debugging: Debu
     from dpsel.system.output import print_text
 
     history = LedgerFile(place.path).history(check_name(name))
-    print_text(export_text(*history, exporting.export_format))
+    print_text(export_text(history, exporting.export_format))

@@ -67,6 +67,7 @@ def select(
     ledger: str | None = None,
     ledger_file: str | Path | None = None,
     run_id: str | None = None,
+    note: str | None = None,
     date: str | None = None,
     require_ledger: bool = False,
     require_end_to_end: bool = False,
@@ -130,6 +131,7 @@ def select(
         ledger_file: The file of the ledgers, if it is not in its usual place.
         run_id: The name of this run: under it the ledger returns the same release ever after, and
             charges it once. The table is then not looked at.
+        note: A line to keep in the ledger, beside the charge.
         date: A day that the record is to state, `YYYY-MM-DD` or `today`; none if not given.
         require_ledger: Refuse a run that no ledger is charged for; also if the environment's
             DPSEL_REQUIRE_LEDGER says so.

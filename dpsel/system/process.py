@@ -116,3 +116,16 @@ class Prefixed:
     def close(self) -> None:
         """Close this, and leave the file to whoever opened it."""
         self.closed = True
+
+
+def user_name() -> str:
+    """Return who runs this process, as the system knows it; the environment is not believed."""
+    try:
+        import pwd
+
+        name = pwd.getpwuid(os.getuid()).pw_name
+    except ImportError:  # Windows has no such list.
+        name = os.environ.get("USERNAME", "unknown")
+    except KeyError:
+        name = f"uid {os.getuid()}"
+    return name.encode(errors="backslashreplace").decode()

@@ -14,7 +14,8 @@ from dpsel.audit.certificate import Verdict
 from dpsel.audit.file_pairs import FilePair, write_pair
 from dpsel.audit.request import CommandRequest
 from dpsel.budget.amounts import Amount
-from dpsel.budget.ledger import LedgerFile, Terms
+from dpsel.budget.charges import Terms
+from dpsel.budget.ledger import LedgerFile
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.errors import InputError, UsageError
 from dpsel.system.output import Output

@@ -5,15 +5,18 @@ import json
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dpsel.budget.amounts import limit_of
 from dpsel.budget.ledger import LedgerFile
-from dpsel.budget.schema import CHAIN
+from dpsel.budget.schema import CHAIN, REMARKS
 from dpsel.errors import DpselError, InputError
+from dpsel.system.process import user_name
 from tests.ledgers import asked, make_ledger, rows, tamper
 
 VERSION_1 = Path(__file__).with_name("ledger_version_1.sql")
@@ -25,12 +28,17 @@ CHARGE = (
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Entries: 1 the ledger, 2 a charge, 3 its release, 4 and 5 charges, 6 the latter's release."""
+    """Entries: 1 the ledger, 2 a charge, 3 its release, 4 and 5 charges, 6 the latter's release.
+
+    And 7 and 8, a part that is held back and freed.
+    """
     place = tmp_path / "ledger.sqlite3"
     file = make_ledger(place)
     file.store("patients", file.charge("patients", asked(run_id="a")).charge, '"one"')
-    file.charge("patients", asked())
+    file.charge("patients", replace(asked(), note="for the report"))
     file.store("patients", file.charge("patients", asked(run_id="c")).charge, '"three"')
+    file.reserve("patients", limit_of("1", "0"), "for later")
+    file.free("patients", 1, None)
     return place
 
 
@@ -43,6 +51,15 @@ def old(tmp_path: Path) -> Path:
     return place
 
 
+@pytest.fixture
+def second(tmp_path: Path) -> Path:
+    """A file that the version before remarks and reservations has written."""
+    place = tmp_path / "second.sqlite3"
+    with closing(sqlite3.connect(place)) as connection:
+        connection.executescript(VERSION_1.with_name("ledger_version_2.sql").read_text())
+    return place
+
+
 def digests(place: Path) -> list[str]:
     """Return what the digests of a ledger must be, by the documented rule and nothing of dpsel."""
     found: list[str] = []
@@ -52,8 +69,13 @@ def digests(place: Path) -> list[str]:
             "ledger": "SELECT * FROM ledgers WHERE name = 'patients'",
             "charge": f"SELECT {CHARGE[8:]} FROM charges WHERE number = {charge}",
             "release": f"SELECT number, release FROM charges WHERE number = {charge}",
+            "reservation": "SELECT number, time, epsilon, delta, frees, user, note "
+            f"FROM reservations WHERE number = {charge}",
         }[kind]
         (content,) = rows(place, query)
+        if kind == "charge":
+            for remark in rows(place, f"SELECT user, note FROM remarks WHERE charge = {charge}"):
+                content = (*content, *remark)
         text = json.dumps([previous, "patients", len(found) + 1, kind, *content])
         previous = hashlib.sha256(text.encode()).hexdigest()
         found.append(previous)
@@ -69,9 +91,11 @@ def test_every_entry_carries_the_digest_of_the_one_before_it(place: Path) -> Non
         (4, "charge", 2, expected[2], expected[3]),
         (5, "charge", 3, expected[3], expected[4]),
         (6, "release", 3, expected[4], expected[5]),
+        (7, "reservation", 1, expected[5], expected[6]),
+        (8, "reservation", 2, expected[6], expected[7]),
     ]
     chain = LedgerFile(place).verify("patients")
-    assert chain.to_dict() == {"verified": True, "entries": 6, "head": expected[5]}
+    assert chain.to_dict() == {"verified": True, "entries": 8, "head": expected[7]}
 
 
 CHANGES = {
@@ -101,13 +125,30 @@ CHANGES = {
         "entry 3 is about nothing that is there"
     ),
     "UPDATE charges SET release = '{}' WHERE number = 2": (
-        "entry 7 (the release of charge 2) is missing"
+        "entry 9 (the release of charge 2) is missing"
     ),
     f"INSERT INTO charges ({CHARGE}) SELECT {CHARGE.replace('number', '4')} FROM charges "
-    "WHERE number = 2": "entry 7 (charge 4) is missing",
+    "WHERE number = 2": "entry 9 (charge 4) is missing",
     "DELETE FROM entries": "entry 1 (the ledger's limits) is missing",
     "DELETE FROM entries WHERE entry = 3": "entry 3 is missing",
-    "DELETE FROM entries WHERE entry = 6": "entry 6 (the release of charge 3) is missing",
+    "DELETE FROM entries WHERE entry >= 6": "entry 6 (the release of charge 3) is missing",
+    "DELETE FROM entries WHERE entry = 8": "entry 8 (reservation 2) is missing",
+    **dict.fromkeys(
+        (
+            "UPDATE remarks SET note = 'for another' WHERE charge = 2",
+            "UPDATE remarks SET note = NULL WHERE charge = 2",
+            "UPDATE remarks SET user = 'nobody' WHERE charge = 2",
+            "DELETE FROM remarks WHERE charge = 2",
+        ),
+        "entry 4 (charge 2) is not what was written",
+    ),
+    "UPDATE reservations SET note = NULL WHERE number = 1": (
+        "entry 7 (reservation 1) is not what was written"
+    ),
+    "UPDATE reservations SET epsilon = '0.5' WHERE number = 1": (
+        "entry 7 (reservation 1) is not what was written"
+    ),
+    "DELETE FROM reservations WHERE number = 2": "entry 8 is about nothing that is there",
     "DELETE FROM charges WHERE number = 3": "entry 5 is about nothing that is there",
     "UPDATE entries SET digest = previous WHERE entry = 4": (
         "entry 4 (charge 2) is not what was written"
@@ -160,7 +201,13 @@ def test_a_change_of_one_ledger_leaves_the_others_usable(place: Path) -> None:
 
 def test_what_is_missing_at_the_end_is_noticed_by_the_head(place: Path) -> None:
     head = LedgerFile(place).verify("patients").head
-    tamper(place, "DELETE FROM entries WHERE entry >= 5", "DELETE FROM charges WHERE number = 3")
+    tamper(
+        place,
+        "DELETE FROM entries WHERE entry >= 5",
+        "DELETE FROM charges WHERE number = 3",
+        "DELETE FROM remarks WHERE charge = 3",
+        "DELETE FROM reservations",
+    )
     shorter = LedgerFile(place).verify("patients")
     shorter.refuse_another(digests(place)[2], "patients", place)
     with pytest.raises(InputError, match=f"does not verify: no entry has the SHA-256 {head};"):
@@ -172,7 +219,7 @@ def test_a_chain_that_was_written_anew_is_noticed_by_the_head(place: Path) -> No
     head = file.verify("patients").head
     tamper(place, "UPDATE charges SET epsilon = '0.1' WHERE number = 2")
     with closing(sqlite3.connect(place)) as connection:
-        for text in reversed(CHAIN):
+        for text in reversed((*CHAIN, *REMARKS)):
             connection.execute(f"DROP {' '.join(text.split()[1:3])}")
         connection.execute("PRAGMA user_version = 1")
     file.charge("patients", asked())
@@ -187,7 +234,7 @@ def test_a_file_of_the_version_before_is_read_as_it_is(old: Path) -> None:
         "patients": "2.5",
         "visits": "0",
     }
-    _, charges = file.history("patients")
+    charges = file.history("patients").charges
     assert [charge.release for charge in charges] == ['{"x": 1}', None]
     assert file.released("patients", asked(run_id="a", table="/t.csv"))[1] == charges[0]
     with pytest.raises(InputError, match="is of an earlier version of dpsel and has no chain yet"):
@@ -197,13 +244,13 @@ def test_a_file_of_the_version_before_is_read_as_it_is(old: Path) -> None:
 
 def test_a_file_of_the_version_before_gets_its_chains_with_the_first_charge(old: Path) -> None:
     file = LedgerFile(old)
-    known = file.history("patients")[1]
+    known = file.history("patients").charges
     again = file.charge("patients", asked(run_id="a", table="/t.csv")).charge
     assert again.release == '{"x": 1}'
     paid = file.charge("patients", asked())
     assert (paid.charge.number, paid.ledger.spent.to_dict()["epsilon"]) == (3, "4.5")
     assert file.store("patients", paid.charge, "{}") == "{}"
-    assert file.history("patients")[1][:2] == known
+    assert file.history("patients").charges[:2] == known
     assert rows(old, "SELECT kind, charge FROM entries WHERE ledger = 'patients'") == [
         *(("ledger", None), ("charge", 1), ("release", 1), ("charge", 2)),
         *(("charge", 3), ("release", 3)),
@@ -211,6 +258,28 @@ def test_a_file_of_the_version_before_gets_its_chains_with_the_first_charge(old:
     assert list(file.verify("patients").digests) == digests(old)
     assert len(file.verify("visits").digests) == 1
     assert rows(old, "PRAGMA integrity_check") == [("ok",)]
+
+
+def test_a_file_without_remarks_is_read_as_it_is_and_its_head_stays_in_the_chain(
+    second: Path,
+) -> None:
+    before, file = second.read_bytes(), LedgerFile(second)
+    told = file.history("patients")
+    assert [(charge.user, charge.asked.note) for charge in told.charges] == [(None, None)] * 2
+    assert (told.reservations, told.ledger.reserved.to_dict()["epsilon"]) == ([], "0")
+    assert told.head == file.verify("patients").head
+    assert second.read_bytes() == before
+    paid = file.charge("patients", replace(asked(), note="why"))
+    chain = file.verify("patients")
+    chain.refuse_another(told.head, "patients", second)
+    assert list(chain.digests) == digests(second)
+    later = file.history("patients").charges
+    assert later[:2] == told.charges
+    assert later[2] == paid.charge
+    assert (paid.charge.asked.note, paid.charge.user) == ("why", user_name())
+    tamper(second, "INSERT INTO remarks VALUES ('patients', 1, 'me', NULL)")
+    with pytest.raises(InputError, match=r"entry 2 \(charge 1\) is not what was written"):
+        file.verify("patients")
 
 
 def test_a_damaged_file_of_the_version_before_is_left_alone(old: Path) -> None:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dpsel.budget.charges import Terms
 from dpsel.budget.database import transaction
-from dpsel.budget.ledger import LedgerFile, Terms
+from dpsel.budget.ledger import LedgerFile
 from dpsel.core.guarantee import Neighbors
 from dpsel.errors import BudgetError, DpselError, InputError, OutputError, UsageError
 from tests.ledgers import asked, make_ledger, rows, tamper
@@ -231,7 +232,7 @@ def another_database(place: Path) -> None:
 def a_newer_schema(place: Path) -> None:
     make_ledger(place)
     with closing(sqlite3.connect(place)) as connection:
-        connection.execute("PRAGMA user_version = 3")
+        connection.execute("PRAGMA user_version = 4")
 
 
 def a_trigger_of_somebody_else(place: Path) -> None:
@@ -330,7 +331,7 @@ def test_a_whole_charge_counts_or_the_file_is_refused(place: Path) -> None:
     file = make_ledger(place)
     tamper(place)
     file.charge("patients", asked())
-    assert len(file.history("patients")[1]) == 1
+    assert len(file.history("patients").charges) == 1
 
 
 @settings(
@@ -387,7 +388,7 @@ def test_a_clock_that_stands_still_or_goes_back_changes_nothing(
     charges = [file.charge("patients", asked("1", run_id=name)).charge for name in ("a", "b", "c")]
     for charge in reversed(charges):
         file.store("patients", charge, f'"{charge.asked.run_id}"')
-    _, log = file.history("patients")
+    log = file.history("patients").charges
     assert [(charge.number, charge.release) for charge in log] == [
         (1, '"a"'),
         (2, '"b"'),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dpsel.system.process import user_name
 from tests.cli.conftest import Dpsel
 from tests.ledgers import tamper
 
@@ -41,6 +42,7 @@ EMPTY = {
     "ledger": "patients",
     "limit": {"epsilon": "10", "delta": "0.000001"},
     "spent": {"epsilon": "0", "delta": "0"},
+    "reserved": {"epsilon": "0", "delta": "0"},
     "left": {"epsilon": "10", "delta": "0.000001"},
     "charges": 0,
     "neighbors": "add-remove",
@@ -121,7 +123,7 @@ def spent(place: Path, dpsel: Dpsel) -> str:
     """Charge twice: once with a run id, once without a release. Return the release."""
     made(dpsel, "patients", "--epsilon", 10)
     run = ("select", "t.csv", *ASK, "--ledger", "patients")
-    release = dpsel(*run, "--run-id", "night-1").out
+    release = dpsel(*run, "--run-id", "night-1", "--note", "every night").out
     Path("quote.csv").write_text('x,z,y\n1,"5" pipe,1\n')
     assert dpsel(run[0], "quote.csv", *run[2:-3], "0.1", *run[-2:]).code == 3
     return release
@@ -137,26 +139,117 @@ def test_log_lists_charges_in_order(spent: str, dpsel: Dpsel) -> None:
         "person": None,
         "rows_per_unit": 1,
         "command": "select",
+        "target": "y",
         "score": "dot",
         "mechanism": "canonical-lipschitz",
         "k": 1,
+        "scope": "bounds were given as public inputs; bounding, scoring and selection are covered",
+        "by": None,
+        "user": user_name(),
     }
     first = {"number": 1, "epsilon": "2", "run_id": "night-1", "released": True}
     second = {"number": 2, "epsilon": "0.1", "run_id": None, "released": False}
+    first |= {"table": str(Path("t.csv").absolute()), "end_to_end": True, "note": "every night"}
+    second |= {"table": str(Path("quote.csv").absolute()), "end_to_end": None, "note": None}
     assert [without_time(entry) for entry in log["log"]] == [common | first, common | second]
     assert all(entry["time"].endswith("Z") for entry in log["log"])
 
 
-def test_text_is_in_columns(spent: str, dpsel: Dpsel) -> None:
-    shown = dpsel("budget", "show", "--format", "text").out.split("\n")
-    assert shown[0].split()[:3] == ["ledger", "epsilon", "spent"]
-    assert shown[1].split()[:4] == ["patients", "2.1", "7.9", "10"]
-    assert dpsel("budget", "show", "patients", "--format", "text").out.split("\n") == shown
-    logged = dpsel("budget", "log", "patients", "--format", "text").out.split("\n")
-    assert logged[1].split()[2:] == [
-        *("2", "0", "select", "dot", "canonical-lipschitz", "1", "night-1", "yes")
+def test_text_says_how_a_ledger_stands_and_what_was_charged(spent: str, dpsel: Dpsel) -> None:
+    shown = dpsel("budget", "show", "--format", "text").out
+    assert dpsel("budget", "show", "patients", "--format", "text").out == shown
+    assert shown.split("\n")[:3] == [
+        "patients: add-remove of rows",
+        "  epsilon: 2.1 spent, 7.9 left of 10",
+        "  delta:   0 spent, 0 left of 0",
     ]
-    assert logged[2].endswith("no")
+    dpsel("budget", "reserve", "patients", "--epsilon", "0.5")
+    lines = dpsel("budget", "show", "patients", "--format", "text").out.split("\n")
+    assert lines[1] == "  epsilon: 2.1 spent, 0.5 reserved, 7.4 left of 10"
+    first, second, held = dpsel("budget", "log", "patients", "--format", "text").out.split("\n\n")
+    assert first.split("\n")[0].endswith("Z, epsilon 2, released")
+    assert "   note: every night" in first.split("\n")
+    assert "   guarantee: end to end: bounds were given" in first
+    assert second.split("\n")[0].endswith("Z, epsilon 0.1, no release")
+    assert held.split("\n")[0].startswith("reservation 1. ")
+    assert held.split("\n")[0].endswith("Z, epsilon 0.5, reserved")
+
+
+def test_text_fits_80_columns_whatever_the_names(place: Path, dpsel: Dpsel) -> None:
+    long = "n" * 100
+    made(dpsel, long, "--epsilon", "1" * 40, "--person", "column " + "w" * 200)
+    name = "\u202e " + "long name " * 12 + "x" * 100
+    Path("t.csv").write_text(f"{name},who\n1,1\n")
+    booked = ("--epsilon", "0.5", "--by", "b" * 500, "--note", "a note " * 60)
+    assert dpsel("budget", "charge", long, *booked).code == 0
+    assert dpsel("budget", "reserve", long, "--epsilon", 1, "--note", "z" * 500).code == 0
+    for command in (("show",), ("show", long), ("log", long)):
+        out = dpsel("budget", *command, "--format", "text").out
+        assert max(map(len, out.splitlines())) <= 80
+        assert out.isascii()
+
+
+def test_what_other_tools_spent_is_booked(place: Path, dpsel: Dpsel) -> None:
+    made(dpsel, "patients", "--epsilon", 3, "--delta", "1e-6", "--person", "who")
+    by = ("--by", "yearly report, tool X")
+    result = dpsel("budget", "charge", "patients", "--epsilon", "0.5", *by, "--delta", "1e-7")
+    assert (result.code, result.err) == (0, "")
+    booked = json.loads(result.out)
+    assert booked["left"] == {"epsilon": "2.5", "delta": "0.0000009"}
+    entry = booked["charge"]
+    assert (entry["command"], entry["by"], entry["note"]) == ("charge", by[1], None)
+    assert (entry["person"], entry["released"], entry["user"]) == ("who", False, user_name())
+    log = json.loads(dpsel("budget", "log", "patients").out)["log"]
+    assert log == [entry]
+    over = dpsel("budget", "charge", "patients", "--epsilon", 3, *by)
+    assert (over.code, over.out) == (4, "")
+    assert "epsilon 3 asked, 2.5 left (0.5 of 3 spent)" in over.err
+    for wrong in ("", "two\nlines", "\u202e", "x" * 501):
+        refused = dpsel("budget", "charge", "patients", "--epsilon", 1, "--by", wrong)
+        assert (refused.code, refused.out) == (2, "")
+        assert refused.err == "error: --by is one line of 1 to 500 printable signs\n"
+    assert json.loads(dpsel("budget", "log", "patients").out)["log"] == log
+
+
+def test_what_is_reserved_cannot_be_spent_until_it_is_freed(place: Path, dpsel: Dpsel) -> None:
+    made(dpsel, "patients", "--epsilon", 3)
+    result = dpsel("budget", "reserve", "patients", "--epsilon", 2, "--note", "the last analysis")
+    assert (result.code, result.err) == (0, "")
+    held = json.loads(result.out)
+    assert held["left"]["epsilon"] == "1"
+    assert (held["reservation"]["number"], held["reservation"]["frees"]) == (1, None)
+    run = ("select", "t.csv", *ASK, "--ledger", "patients")
+    refused = dpsel(*run)
+    assert (refused.code, refused.out) == (4, "")
+    assert "epsilon 2 asked, 1 left (0 of 3 spent, 2 reserved)" in refused.err
+    assert dpsel("budget", "reserve", "patients", "--epsilon", "1.5").code == 4
+    quote = json.loads(dpsel(*run, "--dry-run").out)
+    assert (quote["fits"], quote["left"]["epsilon"]) == (False, "1")
+    freed = json.loads(dpsel("budget", "free", "patients", 1, "--note", "it is time").out)
+    assert (freed["left"]["epsilon"], freed["reservation"]["frees"]) == ("3", 1)
+    again = dpsel("budget", "free", "patients", 1)
+    assert (again.code, again.out) == (2, "")
+    assert again.err == "error: the ledger 'patients' holds no reservation 1\n"
+    assert dpsel(*run).code == 0
+    exported = json.loads(dpsel("budget", "export", "patients").out)
+    assert [one["note"] for one in exported["reservations"]] == ["the last analysis", "it is time"]
+    assert exported["reserved"]["epsilon"] == "0"
+    # The limits, two reservations, the charge and its release.
+    assert json.loads(dpsel("budget", "verify", "patients").out)["entries"] == 5
+
+
+def test_a_note_is_no_part_of_what_a_run_id_stands_for(spent: str, dpsel: Dpsel) -> None:
+    run = ("select", "t.csv", *ASK, "--ledger", "patients", "--run-id", "night-1")
+    assert dpsel(*run, "--note", "another").out == spent
+    assert dpsel(*run).out == spent
+    first = json.loads(dpsel("budget", "log", "patients").out)["log"][0]
+    assert first["note"] == "every night"
+    assert "every night" not in spent
+    alone = dpsel("select", "t.csv", *ASK, "--note", "for nobody")
+    assert (alone.code, alone.err) == (
+        2,
+        "error: --note needs --ledger NAME, or DPSEL_LEDGER\n",
+    )
 
 
 def test_export_holds_all_and_csv_the_charges(spent: str, dpsel: Dpsel) -> None:
@@ -170,6 +263,8 @@ def test_export_holds_all_and_csv_the_charges(spent: str, dpsel: Dpsel) -> None:
     assert [line["epsilon"] for line in lines] == ["2", "0.1"]
     assert [line["released"] for line in lines] == ["yes", "no"]
     assert lines[0]["ledger"] == "patients"
+    assert (lines[0]["target"], lines[0]["end_to_end"]) == ("y", "yes")
+    assert (lines[0]["note"], lines[0]["user"]) == ("every night", user_name())
 
 
 @pytest.mark.parametrize("table_format", ["csv", "parquet"])
@@ -232,7 +327,7 @@ def test_verify_names_the_first_broken_entry(spent: str, place: Path, dpsel: Dps
 
 
 def test_help_has_an_example_for_every_command(dpsel: Dpsel) -> None:
-    for name in ("init", "show", "log", "verify", "export"):
+    for name in ("init", "show", "log", "charge", "reserve", "free", "verify", "export"):
         result = dpsel("budget", name, "--help")
         assert (result.code, result.err) == (0, "")
         assert f"Example: dpsel budget {name} patients" in result.out

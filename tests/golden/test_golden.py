@@ -39,7 +39,10 @@ COMMANDS = (
     "evaluate",
     "audit",
     "budget",
-    *(f"budget {name}" for name in ("init", "show", "log", "export", "verify")),
+    *(
+        f"budget {name}"
+        for name in ("init", "show", "log", "charge", "reserve", "free", "export", "verify")
+    ),
     "dictionary",
     *(f"dictionary {name}" for name in ("init", "import")),
     "reproduce",
