@@ -42,8 +42,8 @@ WATCHED = tuple(
     str(PACKAGE / part)
     for part in (
         *("selection/run.py", "selection/stump.py", "selection/record.py", "core/release.py"),
-        *("budget/account.py", "budget/ledger.py", "budget/database.py", "cli/releasing.py"),
-        "system/output.py",
+        *("budget/account.py", "budget/ledger.py", "budget/charges.py", "budget/database.py"),
+        *("cli/releasing.py", "system/output.py"),
     )
 )
 

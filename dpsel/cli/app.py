@@ -29,6 +29,7 @@ COMMANDS = {
     "audit": "Test a guarantee from outside: draw many times from neighboring inputs, and compare.",
     "budget": "Keep a privacy budget: ledgers with a limit, which --ledger NAME charges for every "
     "run.",
+    "card": "Make a page of a record for those who sign a release, and for those who read it.",
     "reproduce": "Run the paper's experiments again, with figures.",
 }
 """What each command is about: the first paragraph of its help text."""

@@ -46,6 +46,16 @@ class RecordFile:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CardFile:
+    """Where a card goes."""
+
+    output: str = option(
+        "--output FILE", "Where to write the card; - for stdout.", "-", panel=OUTPUT
+    )
+    force: bool = same_as(Writing, "force")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Terminal:
     """What is said on stderr."""
 

@@ -45,6 +45,7 @@ COMMANDS = (
     ),
     "dictionary",
     *(f"dictionary {name}" for name in ("init", "import")),
+    "card",
     "reproduce",
     *(
         f"reproduce {name}"

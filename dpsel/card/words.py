@@ -1,0 +1,320 @@
+"""What a record and a ledger say, in sentences for people: no file format, and no table."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+
+from dpsel.budget.amounts import Amount
+from dpsel.budget.charges import Charge
+from dpsel.budget.ledger import History
+from dpsel.card.record import Published
+from dpsel.core.guarantee import Guarantee, Neighbors
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name that somebody else chose: of a column, a label, a ledger. Shown as it is."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Said:
+    """Words that somebody else wrote: shown as they are, and never taken for a format."""
+
+    text: str
+
+
+Words = tuple[str | Name | Said, ...]
+"""A sentence: our own words, and those of others."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Lines of cells under headings."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a card: facts by name, sentences, a table. Any of them may be missing."""
+
+    heading: str
+    sentences: tuple[Words, ...] = ()
+    facts: tuple[tuple[str, Words], ...] = ()
+    table: Table | None = None
+    points: tuple[Words, ...] = ()
+
+
+@dataclass(frozen=True)
+class Card:
+    """One page about one release. What must be read first comes first."""
+
+    title: Words
+    warnings: tuple[Words, ...]
+    sections: tuple[Section, ...]
+
+
+def card_of(record: Published, ledger: History | None) -> Card:
+    """Return the card of a record, and of the ledger that paid for it; the same for the same two.
+
+    Privacy:
+        Guarantee: none is needed; a record and a ledger are public, and nothing else is looked at.
+        Tested by: tests/card/test_words.py
+    """
+    guarantee, charge = record.guarantee, None if ledger is None else charge_for(record, ledger)
+    sections = [_released(record, charge), _about_whom(guarantee)]
+    if guarantee is not None:
+        sections += [_promised(guarantee), _not_covered(guarantee)]
+    sections += [_spent(ledger, charge), _signatures()]
+    return Card(_title(record), tuple(_warnings(record, ledger, charge)), tuple(sections))
+
+
+def charge_for(record: Published, ledger: History) -> Charge | None:
+    """Return the charge whose stored release is this very record, if there is one."""
+    for charge in ledger.charges:
+        if charge.release is not None and json.loads(charge.release) == record.fields:
+            return charge
+    return None
+
+
+def odds(epsilon: float) -> str:
+    """Return e^epsilon in three digits, rounded up, so that "at most" stays true."""
+    if epsilon > _FINITE:
+        return "a number without a practical limit"
+    most = _up(Decimal(repr(float(epsilon))).exp(_EXACT))
+    if most < _WRITTEN_OUT:
+        return f"{most:,f}"
+    return f"{most.scaleb(-most.adjusted()):f} x 10^{most.adjusted()}"
+
+
+def chance(epsilon: float) -> str:
+    """Return how sure somebody can get who was sure to one half, in percent, rounded up."""
+    grown = Decimal(repr(float(min(epsilon, 100.0)))).exp(_EXACT)
+    percent = (100 * grown / (1 + grown)).quantize(Decimal("0.1"), ROUND_CEILING)
+    return f"at most {percent} %" if percent < 100 else "more than 99.9 %"
+
+
+_EXACT = Context(prec=40)
+_FINITE = 1000.0
+_WRITTEN_OUT = Decimal(10) ** 9
+
+
+def _up(number: Decimal) -> Decimal:
+    """Return the smallest number of three digits that is not below this one."""
+    return Context(prec=3, rounding=ROUND_CEILING).plus(number)
+
+
+def _title(record: Published) -> Words:
+    """Return what was released, in a line."""
+    count = f"{len(record.features)} of {record.n_features:,} columns"
+    if record.target is None:
+        return (f"Release card: {count}",)
+    return (f"Release card: {count}, for ", Name(record.target))
+
+
+def _warnings(record: Published, ledger: History | None, charge: Charge | None) -> list[Words]:
+    """Return what must be read before all else."""
+    found: list[Words] = []
+    if record.guarantee is None:
+        because = Said(record.no_guarantee_because or "")
+        found.append(("This is not private, and not for release: ", because, "."))
+    elif not record.guarantee.scope.end_to_end:
+        why = Said(record.guarantee.scope.why)
+        found.append(("The guarantee does not cover all that was done to the data: ", why, "."))
+    if ledger is not None and charge is None:
+        name = Name(ledger.ledger.name)
+        found.append(
+            ("This release is not in the ledger ", name, ": what it cost is not in its sums.")
+        )
+    return found
+
+
+def _released(record: Published, charge: Charge | None) -> Section:
+    """Return what was released, and how it was found."""
+    columns = _listed(record.features)
+    sentence: Words = (f"The names of {len(record.features)} of {record.n_features:,} columns",)
+    if record.target is not None:
+        sentence = (*sentence, ", chosen as those that tell the column ", Name(record.target))
+        sentence = (*sentence, " best by a score, with noise")
+    facts: list[tuple[str, Words]] = [("Released columns", columns)]
+    facts += _question(record)
+    facts.append(("Method", _method(record)))
+    if record.budget:
+        facts.append(("Epsilon went to", _parts(record.budget)))
+    if charge is not None and isinstance(table := charge.asked.parameters.get("table"), str):
+        # The folders above are the holder's own affair.
+        facts.append(("Table", (Name(table.replace("\\", "/").rsplit("/", 1)[-1]),)))
+    if record.run_id is not None:
+        facts.append(("Run id", (Name(record.run_id),)))
+    if record.day is not None:
+        facts.append(("Date", (record.day,)))
+    facts.append(("Record", (f"SHA-256 {record.digest}",)))
+    facts.append(("Made by", ("dpsel ", Said(record.version))))
+    return Section("What was released", ((*sentence, "."),), tuple(facts))
+
+
+def _question(record: Published) -> list[tuple[str, Words]]:
+    """Return what was asked; nothing for a record that does not say."""
+    if record.target is None:
+        return []
+    target: Words = (Name(record.target),)
+    if record.positive is not None:
+        target = (*target, ": ", Name(record.positive), " against all else")
+    elif record.classes:
+        target = (*target, ": one of ", *_listed(record.classes))
+    among: Words = ("all columns but the target",)
+    if record.among:
+        among = ("columns named by ", *_listed(record.among))
+    if record.exclude:
+        among = (*among, ", without ", *_listed(record.exclude))
+    return [("Target", target), ("Chosen from", among)]
+
+
+def _method(record: Published) -> Words:
+    """Return how features were scored and drawn."""
+    named: Words = () if record.method is None else (Name(record.method), ": ")
+    parameters = "".join(f", {name} {value}" for name, value in record.parameters.items())
+    drawn: Words = (" scored, ", Name(record.mechanism), " drew", Said(parameters))
+    return (*named, Name(record.score), *drawn)
+
+
+def _parts(budget: Sequence[tuple[str, float]]) -> Words:
+    """Return what each step took of epsilon."""
+    found: list[str | Said] = []
+    for name, epsilon in budget:
+        found += ["; " if found else "", Said(name), f" {epsilon:g}"]
+    return tuple(found)
+
+
+def _listed(names: Sequence[str]) -> Words:
+    """Return names with commas."""
+    found: list[str | Name] = []
+    for name in names:
+        found += [", ", Name(name)] if found else [Name(name)]
+    return tuple(found)
+
+
+def _about_whom(guarantee: Guarantee | None) -> Section:
+    """Return whose data this is about, as far as the guarantee says."""
+    if guarantee is None:
+        text = "About everybody in the table, and nobody is protected."
+        return Section("About whom", ((text,),))
+    who, rows = guarantee.unit.name, guarantee.unit.rows
+    if who == "person":
+        counted = "one row" if rows == 1 else f"{rows:,} rows"
+        text = f"About the persons in the table; of each at most {counted} counted. "
+        text += "Protected is every single person, with all rows: "
+    else:
+        text = "About the rows of the table. Protected is every single row: "
+    if guarantee.neighbors is Neighbors.ADD_REMOVE:
+        text += f"whether this {who} is in the table at all, and with which values."
+    else:
+        text += f"which values this {who} has. How many there are is not hidden."
+    return Section("About whom", ((text,),))
+
+
+def _promised(guarantee: Guarantee) -> Section:
+    """Return the guarantee in words and odds."""
+    epsilon, delta = guarantee.epsilon, guarantee.delta
+    who, factor = guarantee.unit.name, odds(epsilon)
+    numbers = f"epsilon {epsilon:g}" + (f" and delta {delta:g}" if delta else "")
+    secret = f"that the {who} is there"
+    if guarantee.neighbors is Neighbors.REPLACE_ONE:
+        secret = f"that the {who} has one of two values, and not the other,"
+    first = f"Differential privacy with {numbers}, for every {who}. "
+    if delta:
+        first += f"Whatever could be concluded without the {who} with a chance of p is concluded "
+        first += f"with it with a chance of at most {factor} p + {delta:g}, and the other way "
+        first += f"round. But for a chance of {delta:g} this is as good as a release by which "
+        first += f"whoever is sure to 1:1 {secret} can get to at most {factor}:1."
+    else:
+        first += f"Whoever is sure to 1:1 {secret} can get to at most {factor}:1 by this release, "
+        first += f"that is from 50 % to {chance(epsilon)}. This holds whatever else is known, "
+        first += "for every outcome."
+    sentences: list[Words] = [(first,)]
+    if guarantee.scope.end_to_end:
+        sentences.append(("From end to end: ", Said(guarantee.scope.why), "."))
+    return Section("What is promised", tuple(sentences))
+
+
+def _not_covered(guarantee: Guarantee) -> Section:
+    """Return what the guarantee is no promise of."""
+    points: list[Words] = []
+    if not guarantee.scope.end_to_end:
+        points.append(("What was done to the data before: ", Said(guarantee.scope.why), "."))
+    else:
+        points.append(("How the table came about before it was read.",))
+    if guarantee.unit.name == "row":
+        factor = odds(guarantee.epsilon)
+        text = f"A person with m rows: the odds are then at most {factor} to the power of m"
+        text += ", and delta grows with m too." if guarantee.delta else "."
+        points.append((text,))
+    else:
+        points.append(("What a person's data say about others, such as relatives.",))
+    public = "Names and types of columns, labels, bounds and all options are public inputs: if "
+    public += "somebody chose them by looking at the data, that is not covered."
+    points.append((public,))
+    general = "What is true in general: that these columns tell the target may say something about "
+    general += f"a {guarantee.unit.name} that never was in the table."
+    points.append((general,))
+    points.append(("Other releases about the same people: costs add up, see below.",))
+    points.append(("Whoever can read the table itself, or time the program while it runs.",))
+    return Section("What it does not cover", points=tuple(points))
+
+
+def _spent(history: History | None, charge: Charge | None) -> Section:
+    """Return what else was spent, by the ledger."""
+    heading = "What else was spent"
+    if history is None:
+        text = "No ledger was named for this card, so it does not say what else was released "
+        return Section(heading, ((f"{text}about the same people.",),))
+    ledger = history.ledger
+    count = f"{ledger.charges} charge{'' if ledger.charges == 1 else 's'}"
+    text = f" is for {ledger.terms.neighbors} of "
+    person: Words = ("rows",)
+    if ledger.terms.person is not None:
+        person = ("persons by the column ", Name(ledger.terms.person))
+    sums = f". Of {_amount(ledger.limit)}, {_amount(ledger.spent)} is spent in {count}, "
+    if ledger.reserved != Amount():
+        sums += f"{_amount(ledger.reserved)} is reserved, "
+    sums += f"and {_amount(ledger.left)} is left."
+    sentences: list[Words] = [("The ledger ", Name(ledger.name), text, *person, sums)]
+    if ledger.spent.epsilon and not ledger.spent.delta:
+        total = odds(float(ledger.spent.epsilon))
+        sentences.append((f"All that was charged to it, taken together: from 1:1 to {total}:1.",))
+    if charge is not None:
+        sentences.append((f"This release is charge {charge.number}.",))
+    if history.head is not None:
+        sentences.append((f"The head of its chain is the SHA-256 {history.head}.",))
+    rows = tuple(_charge_row(one) for one in history.charges)
+    table = Table(("charge", "day", "epsilon", "delta", "for", "outcome"), rows) if rows else None
+    return Section(heading, tuple(sentences), table=table)
+
+
+def _charge_row(charge: Charge) -> tuple[str, ...]:
+    """Return a charge as cells."""
+    fields = charge.to_dict()
+    if fields["by"] is not None:
+        what, outcome = fields["by"], "booked"
+    else:
+        what = fields["command"] if fields["target"] is None else f"target {fields['target']}"
+        outcome = "released" if fields["released"] else "no release"
+    number, day = str(charge.number), charge.time[:10]
+    return (number, day, fields["epsilon"], fields["delta"], str(what), outcome)
+
+
+def _amount(amount: Amount) -> str:
+    """Return an amount in words."""
+    texts = amount.to_dict()
+    return f"epsilon {texts['epsilon']}" + (f" and delta {texts['delta']}" if amount.delta else "")
+
+
+def _signatures() -> Section:
+    """Return where to sign."""
+    line: Words = ("." * 40,)
+    facts = tuple((who, line) for who in ("Holder of the data", "Privacy officer", "Day and place"))
+    return Section("Signed", facts=facts)
