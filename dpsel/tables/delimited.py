@@ -164,11 +164,11 @@ def _numbers(cells: Cells, matrix: FloatArray, positions: Sequence[int]) -> Floa
     Which cells these are is a matter of each cell alone; whether the text has any is only asked
     to save the time.
     """
-    rows, places = _missing(matrix)
-    if not len(rows) or not (
-        _has_blank_end(cells.text, cells.separator) or _has_truth_word(cells.text)
-    ):
+    missing = np.isnan(matrix)
+    # Where the cells are takes more room than the cells: it is found only if it is needed.
+    if not missing.any() or not _may_have_more_numbers(cells.text, cells.separator):
         return matrix
+    places, rows = np.nonzero(missing.T)
     texts = cells.at(rows, np.asarray(positions)[places])
     words = texts.str.strip_chars(" ").is_in(list(TRUTH_WORDS))
     fit = (texts.str.ends_with(" ") | words).fill_null(False)
@@ -182,21 +182,18 @@ def _words(cells: Cells, matrix: FloatArray, positions: Sequence[int]) -> FloatA
     """Fill in the cells that are no number for the fast reader."""
     from dpsel.tables.words import text_cells
 
-    rows, places = _missing(matrix)
-    if not len(rows):
+    missing = np.isnan(matrix)
+    if not missing.any():
         return matrix
+    places, rows = np.nonzero(missing.T)
     matrix = matrix if matrix.flags.writeable else matrix.copy(order="A")
     matrix[rows, places] = text_cells(cells.at(rows, np.asarray(positions)[places]))
     return matrix
 
 
-def _missing(matrix: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return rows and columns of the cells without a number, column by column."""
-    missing = np.isnan(matrix)
-    if not missing.any():
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    places, rows = np.nonzero(missing.T)
-    return rows, places
+def _may_have_more_numbers(text: bytes, separator: str) -> bool:
+    """Return whether a text may hold numbers that the fast reader does not know."""
+    return _has_blank_end(text, separator) or _has_truth_word(text)
 
 
 def _has_blank_end(text: bytes, separator: str) -> bool:

@@ -25,28 +25,44 @@ class Measured:
     peak_kb: int
 
 
+# The largest memory of a process begins with that of the one that started it, and a process that
+# runs tests may be large: this one is small.
+_LAUNCH = """
+import os, sys
+report = int(sys.argv[1])
+child = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ)
+_, status, usage = os.wait4(child, 0)
+os.write(report, b"%d %d" % (os.waitstatus_to_exitcode(status), usage.ru_maxrss))
+"""
+
+
 def measured(*arguments: object, content: Iterator[bytes] | None = None) -> Measured:
     """Run `dpsel`; `content` is fed to it as it reads, never held."""
+    reading, report = os.pipe()
+    launch = [sys.executable, "-I", "-S", "-c", _LAUNCH, str(report)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "dpsel", *map(str, arguments)],
+        [*launch, sys.executable, "-m", "dpsel", *map(str, arguments)],
         stdin=subprocess.DEVNULL if content is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         bufsize=0,
+        pass_fds=[report],
     )
+    os.close(report)
     assert process.stdout is not None
     assert process.stderr is not None
     feeder = threading.Thread(target=_feed, args=(process, content or iter(())))
     feeder.start()
     # It writes little, and at its end: no pipe fills up.
     out, err = process.stdout.read(), process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
+    with open(reading, "rb") as ended:
+        code, peak = map(int, ended.read().split())
+    process.wait()
     feeder.join()
-    process.returncode = os.waitstatus_to_exitcode(status)
     process.stdout.close()
     process.stderr.close()
-    return Measured(process.returncode, out, err, usage.ru_maxrss)
+    return Measured(code, out, err, peak)
 
 
 def _feed(process: subprocess.Popen[bytes], content: Iterator[bytes]) -> None:
