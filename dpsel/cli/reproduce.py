@@ -116,6 +116,28 @@ def order_statistics(
         experiments.order_statistics(setting, table, target)
 
 
+@reproduce.command()
+@form
+def unseen(
+    folder: TablesFolder,
+    *,
+    target: TargetColumn = "y",
+    asked: Experimenting,
+    trials: Trials = 10,
+    terminal: Terminal,
+) -> None:
+    """Beyond the paper: stump and DP-SIS by a model on unseen rows and by correlation, k = 5.
+
+    What it writes is not private, and not for release.
+
+    Example: dpsel reproduce unseen microarrays/ --output results
+    """
+    from dpsel.paper import experiments
+
+    with _setting(asked, terminal, trials=trials) as setting:
+        experiments.unseen(setting, folder, target)
+
+
 @reproduce.command(name="all")
 @form
 def everything(

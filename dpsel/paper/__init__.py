@@ -15,5 +15,8 @@ BEYOND = (
     "kendall/margin-lipschitz",
     "kendall/permute-and-flip",
 )
+UNSEEN_EPSILONS = "0.5,1,2,5,10"
+UNSEEN_METHODS = ("stump", "dp-sis")
+"""The default of `dpsel select` on raw cells, and the paper's method on the paper's scaling."""
 ROUNDS = "dpkendall"
 """Takes a hundred times as long as others, so it has fewer trials."""

@@ -1,5 +1,6 @@
 """The paper's claims about real data, and what goes beyond them, as numbers."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,41 @@ def epsilon_needed(results: pl.DataFrame) -> list[dict[str, Any]]:
                     "data_sets": rows["dataset"].n_unique(),
                     "level": level,
                     "epsilon_needed": _first_reaching(*_curve(rows, metric), level),
+                }
+            )
+    return found
+
+
+def unseen_means(results: pl.DataFrame, classes: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return the means over data sets of what matters beyond the paper, with standard errors.
+
+    `classes` has how many there are in each data set. On labels coded 0, 1, 2... a correlation
+    means little where there are more than two, so it is there twice.
+    """
+    two = pl.col("dataset").is_in([name for name, count in classes.items() if count == 2])
+    measures = {
+        "accuracy on unseen rows": ("unseen", pl.lit(value=True)),
+        "correlation of the picks, two classes": ("relative_correlation", two),
+        "correlation with coded labels": ("relative_correlation", pl.lit(value=True)),
+    }
+    found = []
+    for measure, (column, chosen) in measures.items():
+        cells = results.filter(chosen).group_by("method", "epsilon", maintain_order=True)
+        for (method, epsilon), rows in cells:
+            values = rows[column].drop_nulls().to_numpy()
+            found.append(
+                {
+                    "measure": measure,
+                    "method": method,
+                    "epsilon": epsilon,
+                    "data_sets": len(values),
+                    "mean": round(float(values.mean()), 4),
+                    "standard_error": round(float(stats.sem(values)), 4)
+                    if len(values) > 1
+                    else None,
+                    "sis": round(float(rows["unseen_sis"].to_numpy().mean()), 4)
+                    if column == "unseen"
+                    else 1.0,
                 }
             )
     return found

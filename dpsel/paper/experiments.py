@@ -5,6 +5,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,26 @@ from dpsel.evaluation.figures.style import load_matplotlib, png_bytes
 from dpsel.evaluation.grid import parse_epsilons, parse_ks
 from dpsel.evaluation.journal import Journal
 from dpsel.evaluation.methods import parse_methods
-from dpsel.evaluation.report import report_facts, report_html, sweep_figures
+from dpsel.evaluation.report import report_facts, report_html, sweep_figures, unseen_curves
 from dpsel.evaluation.request import Sweep
 from dpsel.evaluation.results import frequencies_frame, results_frame
 from dpsel.evaluation.sweep import SweepResult, run_sweep
-from dpsel.paper import BEYOND, PAPER_EPSILONS, PAPER_METHODS, ROUNDS
-from dpsel.paper.comparisons import COMPARED, claims, claims_summary, epsilon_needed, r_squared_row
+from dpsel.paper import (
+    BEYOND,
+    PAPER_EPSILONS,
+    PAPER_METHODS,
+    ROUNDS,
+    UNSEEN_EPSILONS,
+    UNSEEN_METHODS,
+)
+from dpsel.paper.comparisons import (
+    COMPARED,
+    claims,
+    claims_summary,
+    epsilon_needed,
+    r_squared_row,
+    unseen_means,
+)
 from dpsel.paper.options import Experimenting
 from dpsel.paper.stability import METHODS, compared_with_sis, run_stability
 from dpsel.paper.synthetic import run_synthetic
@@ -163,6 +178,8 @@ def paper_sweep(
 
 
 _ORDER_METHODS = ("dp-sis", "dot/margin-lipschitz")
+_FOLDS = 5
+UNSEEN_TRIALS = 10
 _FEWER = 20
 """How many times fewer trials dpkendall has."""
 _MOST_CELLS = 600_000
@@ -214,6 +231,7 @@ def everything(setting: Setting, place: str, target: str) -> None:
     widest = results.sort("d", descending=True)["dataset"][0]
     thorough = replace(setting, trials=1000, beyond=False)
     order_statistics(thorough, str(Path(place) / f"{widest}.parquet"), target)
+    unseen(replace(setting, trials=UNSEEN_TRIALS, beyond=False), place, target)
 
 
 def stability(setting: Setting, repetitions: int) -> list[dict[str, Any]]:
@@ -259,9 +277,7 @@ def datasets(setting: Setting, place: str, target: str) -> pl.DataFrame:
     """Reproduce the experiments on real data: every Parquet table of a folder."""
     folder = setting.folder
     folder.check_free(["datasets.csv", "datasets.html", "datasets_r_squared.csv"])
-    paths = sorted(Path(place).glob("*.parquet"))
-    if not paths:
-        raise InputError(f"{place}: has no Parquet table")
+    paths = _tables_of(place)
     sweep = paper_sweep(k="5,logd", trials=setting.trials, seed=setting.seed, beyond=setting.beyond)
     about = {"target": target, "tables": [path.name for path in paths], **sweep.described()}
     fits: list[dict[str, Any]] = []
@@ -301,6 +317,51 @@ def order_statistics(setting: Setting, place: str, target: str) -> pl.DataFrame:
         folder.write_frame("order_statistics.csv", results)
         folder.write("order_statistics.png", png_bytes(order_figure(results)))
     return results
+
+
+def unseen(setting: Setting, place: str, target: str) -> pl.DataFrame:
+    """Compare the default with the paper's method by what users want, on every table of a folder.
+
+    k = 5. A ridge model is tested in 5 folds, with features selected inside the training rows.
+    """
+    folder = setting.folder
+    folder.check_free(["unseen.csv", "unseen_means.csv", "unseen.png"])
+    paths = _tables_of(place)
+    sweep = paper_sweep(
+        k="5",
+        trials=setting.trials,
+        seed=setting.seed,
+        beyond=False,
+        methods=UNSEEN_METHODS,
+        epsilon=UNSEEN_EPSILONS,
+    )
+    sweep = replace(sweep, unseen=_FOLDS)
+    about = {"target": target, "tables": [path.name for path in paths], **sweep.described()}
+    classes: dict[str, int] = {}
+
+    def noted(load: Callable[[], EvaluationData]) -> EvaluationData:
+        data = load()
+        classes[data.name] = data.target.classes
+        return data
+
+    with folder.journal("unseen", about) as journal:
+        loads = label_tables([str(path) for path in paths], target, setting)
+        sets = [partial(noted, load) for load in loads]
+        found = run_sweep(sets, sweep, journal, setting.reporter, setting.workers)
+        results = results_frame(found.results)
+        folder.write_frame("unseen.csv", results)
+        folder.write_rows("unseen_means.csv", unseen_means(results, classes))
+        figure = accuracy_figure(unseen_curves(results), y_label="accuracy on unseen rows")
+        folder.write("unseen.png", png_bytes(figure))
+    return results
+
+
+def _tables_of(place: str) -> list[Path]:
+    """Return the Parquet tables of a folder."""
+    paths = sorted(Path(place).glob("*.parquet"))
+    if not paths:
+        raise InputError(f"{place}: has no Parquet table")
+    return paths
 
 
 def of_methods(results: pl.DataFrame, methods: Sequence[str]) -> pl.DataFrame:

@@ -11,7 +11,7 @@ import pytest
 
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.evaluation.data import DataSet, EvaluationData
-from dpsel.paper.comparisons import PAPER, r_squared_row
+from dpsel.paper.comparisons import PAPER, r_squared_row, unseen_means
 from dpsel.paper.experiments import mean_over_sets
 from dpsel.paper.synthetic import pooled
 from tests.cli.conftest import ROOT, Dpsel, dpsel
@@ -106,6 +106,50 @@ def test_datasets_writes_curves_heat_maps_report_and_r_squared(
     again = dpsel("reproduce", "datasets", tables, *options)
     assert again.code == 5
     assert "exists already" in again.err
+
+
+def test_stump_and_dp_sis_are_compared_by_a_model_on_unseen_rows(
+    dpsel: Dpsel, tmp_path: Path
+) -> None:
+    tables, out = tmp_path / "tables", tmp_path / "out"
+    tables.mkdir()
+    labelled(tables, "alon", 1, d=8)
+    labelled(tables, "mine", 2, d=8)
+    options = ("--output", out, "--trials", 2, "--threads", 1)
+    result = dpsel("reproduce", "unseen", tables, *options)
+    assert result.code == 0, result.err
+    assert sorted(p.name for p in out.iterdir()) == ["unseen.csv", "unseen.png", "unseen_means.csv"]
+    found = pl.read_csv(out / "unseen.csv")
+    assert found.select("method", "epsilon").unique().height == 2 * 5
+    assert set(found["unseen_measure"]) == {"accuracy"}
+    means = {
+        (row["measure"], row["method"], row["epsilon"]): row
+        for row in rows(out / "unseen_means.csv")
+    }
+    assert len(means) == 3 * 2 * 5
+    row = means["accuracy on unseen rows", "stump", "10.0"]
+    own = found.filter(pl.col("method") == "stump", pl.col("epsilon") == 10.0)["unseen"].to_numpy()
+    assert float(row["mean"]) == pytest.approx(own.mean(), abs=1e-4)
+    assert float(row["standard_error"]) == pytest.approx(own.std(ddof=1) / 2**0.5, abs=1e-4)
+    assert (row["data_sets"], float(row["mean"]) > 0.6) == ("2", True)
+    # Both have two classes.
+    two, all_sets = "correlation of the picks, two classes", "correlation with coded labels"
+    assert means[two, "stump", "1.0"]["mean"] == means[all_sets, "stump", "1.0"]["mean"]
+
+
+def test_correlations_are_also_shown_for_sets_with_two_classes_alone() -> None:
+    cells = [
+        {"dataset": name, "method": "stump", "epsilon": 1.0, "unseen": share, "unseen_sis": 0.75,
+         "relative_correlation": share}
+        for name, share in (("two", 0.5), ("three", 1.0), ("also two", 0.25))
+    ]  # fmt: skip
+    found = unseen_means(pl.DataFrame(cells), {"two": 2, "three": 3, "also two": 2})
+    assert [(row["data_sets"], row["mean"]) for row in found] == [
+        (3, 0.5833),
+        (2, 0.375),
+        (3, 0.5833),
+    ]
+    assert [row["sis"] for row in found] == [0.75, 1.0, 1.0]
 
 
 def test_order_statistics_uses_ten_features(dpsel: Dpsel, tmp_path: Path) -> None:
