@@ -17,6 +17,7 @@ from dpsel.core.votes import Voting, independent_blocks, random_partition, votes
 from dpsel.errors import InputError
 from dpsel.evaluation import STAMP
 from dpsel.evaluation.data import DataSet, EvaluationData, FoundTruth
+from dpsel.evaluation.grid import AskedK
 from dpsel.evaluation.journal import Journal, run_missing
 from dpsel.evaluation.methods import (
     Draws,
@@ -29,7 +30,7 @@ from dpsel.evaluation.methods import (
     table_scores,
 )
 from dpsel.evaluation.metrics import cell_summary, correlations, without_intervals
-from dpsel.evaluation.request import AskedK, Sweep
+from dpsel.evaluation.request import Sweep
 from dpsel.evaluation.unseen import (
     FoldTest,
     FoldWork,

@@ -14,10 +14,11 @@ from dpsel.core.matrix import TiledMatrix
 from dpsel.core.target import Target
 from dpsel.errors import InputError
 from dpsel.evaluation.data import DataSet, EvaluationData, Truth
+from dpsel.evaluation.grid import parse_ks
 from dpsel.evaluation.journal import Journal
 from dpsel.evaluation.methods import parse_methods
 from dpsel.evaluation.metrics import correlations
-from dpsel.evaluation.request import Sweep, parse_ks
+from dpsel.evaluation.request import Sweep
 from dpsel.evaluation.sweep import run_sweep
 from dpsel.evaluation.unseen import FoldTest, UnseenTarget, fold_tests, ridge, standardized
 from dpsel.preprocessing.options import Scale
