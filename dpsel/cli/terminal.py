@@ -109,9 +109,12 @@ def show_results(results: Any, reporter: TerminalReporter) -> None:
         return
     from rich.console import Console
 
+    from dpsel.evaluation.conclusion import conclusions
     from dpsel.evaluation.metrics import REFERENCES
 
     console = Console(stderr=True)
+    for sentence in conclusions(results.iter_rows(named=True)):
+        console.print(printable(sentence), markup=False, highlight=False)
     for (dataset, k), cells in results.group_by("dataset", "k", maintain_order=True):
         of = f"{printable(dataset)}, k = {k}"
         console.print(_results_table(cells, "accuracy", f"{of}: accuracy", {}))

@@ -270,12 +270,15 @@ def report_html(
     results: "pl.DataFrame",
     figures: list[ReportFigure],
     notes: list[str],
+    words: Sequence[str] = (),
 ) -> str:
     """Return a page that says it is not private, with figures, all results and notes.
 
-    All arguments are plain text; names of data sets, methods and features may hold anything.
+    It begins with `words`, the conclusion, a sentence each. All arguments are plain text; names of
+    data sets, methods and features may hold anything.
     """
-    sections = [facts_table(facts)]
+    sections = [f'<p class="conclusion">{safe(sentence)}</p>' for sentence in words]
+    sections.append(facts_table(facts))
     if notes:
         items = "\n".join(f"<li>{safe(note)}</li>" for note in notes)
         sections.append(f"<h2>Notes</h2>\n<ul>\n{items}\n</ul>")

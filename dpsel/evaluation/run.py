@@ -9,6 +9,7 @@ from typing import Any
 from dpsel.cluster.connection import chosen_workers
 from dpsel.cluster.place import Scheduler
 from dpsel.errors import UsageError
+from dpsel.evaluation.conclusion import conclusions
 from dpsel.evaluation.data import table_sets
 from dpsel.evaluation.figures.style import load_matplotlib
 from dpsel.evaluation.journal import Journal
@@ -69,7 +70,8 @@ class Evaluation:
         if self.writing.report is not None:
             facts = report_facts(self.request.sweep, found.results)
             figures = sweep_figures(found.results, found.frequencies)
-            page = report_html(TITLE, facts, found.results, figures, found.notes)
+            words = conclusions(found.results.iter_rows(named=True))
+            page = report_html(TITLE, facts, found.results, figures, found.notes, words)
             self._write(self.writing.report, page.encode())
         if self.writing.output is not None:
             about = description(self.tables, self.request)

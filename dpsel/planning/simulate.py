@@ -102,7 +102,7 @@ def target_of(kind: TargetKind, rows: int) -> FloatArray:
         positive = min(rows - 1, max(1, round(kind.share * rows)))
         return np.where(np.arange(rows) < positive, 1.0, -1.0)
     if kind.classes > 2:
-        return np.arange(rows) % kind.classes * 1.0
+        return (np.arange(rows) % kind.classes).astype(np.float64)
     return _CENTER + _DEVIATION * _quantiles(rows)
 
 

@@ -337,6 +337,9 @@ def test_a_sweep_shows_its_share_and_the_time_left() -> None:
     _, shown = on_a_terminal([str(BOUNDED), *asked], command=command)
     lines = lines_of(shown)
     plain = " ".join(" ".join(lines).split())
+    conclusion = re.search(r"k = 4: (even )?at epsilon 1 [a-z0-9 ]+ of 4 picks are right", plain)
+    assert conclusion is not None
+    assert conclusion.start() < plain.index("k = 2: accuracy")
     assert plain.index("k = 4: accuracy") < plain.index("k = 4: R^2 of a model on unseen rows")
     assert "SIS, not private" in plain
     assert any(re.match(r"evaluating [━╸╺]+ +\d+%", line) for line in lines), lines

@@ -43,7 +43,7 @@ class Known:
         left = 1 - float((effects**2).sum())
         assert left > 0
         z = X[:, : len(effects)] @ effects + np.sqrt(left) * rng.standard_normal(self.rows)
-        y = z if self.share is None else np.where(z > _cut(self.share), 1.0, -1.0)
+        y: FloatArray = z if self.share is None else np.where(z > _cut(self.share), 1.0, -1.0)
         return DataSet(np.asfortranarray(X), y)
 
     def _classes(self, X: FloatArray, rng: np.random.Generator) -> DataSet:
@@ -55,7 +55,7 @@ class Known:
         told = X[:, : len(effects)]
         told *= np.sqrt(1 - effects**2)
         told += (effects * means)[y]
-        return DataSet(np.asfortranarray(X), y * 1.0)
+        return DataSet(np.asfortranarray(X), y.astype(np.float64))
 
 
 def _cut(share: float) -> float:

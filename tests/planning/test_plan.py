@@ -106,7 +106,7 @@ def test_a_line_is_made_to_rise_and_rising_ones_stay() -> None:
 def test_no_epsilon_above_20_is_recommended() -> None:
     values = np.array([0.1, 0.4, 0.9])
     curve = Curve((10.0, 20.0, 100.0), values, values, values)
-    assert curve.needed(0.3) == (pytest.approx(16, rel=0.05),) * 3
+    assert [*curve.needed(0.3)] == [pytest.approx(16, rel=0.05)] * 3
     assert curve.needed(0.8) == (None, None, None)
 
 
