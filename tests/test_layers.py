@@ -50,7 +50,8 @@ CHECKS_NAMES = {
 RELEASING = {"release", "release_votes", "release_rounds", "release_stump", "without_privacy"}
 PRIVATE = {"Batch", "Partial", "Scores", "Matrix", "Spill"}
 SEES_ROWS = (
-    *("core.", "tables.", "cluster.", "preprocessing.", "evaluation.", "planning.", "audit."),
+    *("core.", "tables.", "dictionary.check", "cluster.", "preprocessing.", "evaluation."),
+    *("planning.", "audit."),
     "paper.",
 )
 BOTH_SIDES = {"selection.run", "selection.stump", "selection.baseline", "selection.lasso"}

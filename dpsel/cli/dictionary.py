@@ -5,9 +5,9 @@ from typing import Annotated
 import typer
 
 from dpsel.cli.forms import form
-from dpsel.cli.options import Debugging, TableArgument
-from dpsel.dictionary.options import Importing
-from dpsel.tables.formats import FileFormat
+from dpsel.cli.options import Debugging, TableArgument, Terminal
+from dpsel.dictionary.options import Checking, Importing
+from dpsel.tables.formats import FileFormat, Reading
 
 ImportArgument = Annotated[
     str,
@@ -17,6 +17,10 @@ ImportArgument = Annotated[
         "(JSON), or SmartNoise metadata (YAML).",
         show_default=False,
     ),
+]
+DictionaryArgument = Annotated[
+    str,
+    typer.Argument(metavar="DICTIONARY", help="The dictionary, in TOML.", show_default=False),
 ]
 
 dictionary = typer.Typer(
@@ -69,3 +73,40 @@ def import_(file: ImportArgument, importing: Importing, debugging: Debugging) ->
     for note in found.notes:
         say("note", note)
     print_text(dictionary_text(found.dictionary))
+
+
+@dictionary.command()
+@form
+def check(
+    table: TableArgument,
+    facts: DictionaryArgument,
+    checking: Checking,
+    reading: Reading,
+    terminal: Terminal,
+) -> None:
+    """Print how well a table fits its dictionary. Not private: for the data's holder only.
+
+    For every column: which share of its cells is missing, is clipped to the range, is of an unknown
+    category, or is no number or date. To change the dictionary by it makes it no public fact.
+
+    Example: dpsel dictionary check visits.csv visits.toml
+    """
+    from contextlib import closing
+
+    from dpsel.cli.terminal import TerminalReporter
+    from dpsel.dictionary.check import check_table, check_text
+    from dpsel.dictionary.toml_file import read_dictionary
+    from dpsel.system.output import print_text
+    from dpsel.system.process import take_interrupts_back
+    from dpsel.system.workers import plan_threads
+    from dpsel.tables.opening import open_table
+
+    take_interrupts_back()
+    told, threads = read_dictionary(facts), plan_threads(reading.threads)
+    with (
+        closing(open_table(table, reading.input_format, reading.separator)) as opened,
+        TerminalReporter(quiet=terminal.quiet, bar=not terminal.no_progress) as reporter,
+    ):
+        reporter.warn("a check reads the rows, without privacy: the result is not for release")
+        found = check_table(opened, told, reporter, threads)
+    print_text(check_text(found, checking.check_format))

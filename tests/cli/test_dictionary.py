@@ -78,3 +78,20 @@ def test_two_codes_are_bounded_by_themselves(tmp_path: Path, dpsel: Dpsel) -> No
     asked = ("select", tmp_path / "t.csv", "--target", "y", "--k", 1, "--epsilon", 1, "--quiet")
     done = dpsel(*asked, "--score", "dot", "--dictionary", tmp_path / "d.toml")
     assert (done.code, done.err) == (0, "")
+
+
+def test_a_check_is_for_the_holder_and_no_cell_decides_how_it_ends(
+    tmp_path: Path, dpsel: Dpsel
+) -> None:
+    (tmp_path / "d.toml").write_text("[columns]\na.range = [0, 1]\nb.categories = ['x', 'y']\n")
+    for rows in ("", "0,x\n", "CANARY,CANARY\n9,\n"):
+        (tmp_path / "t.csv").write_text("a,b\n" + rows)
+        for options in ((), ("--quiet",), ("--format", "json")):
+            asked = (tmp_path / "t.csv", tmp_path / "d.toml", *options)
+            done = dpsel("dictionary", "check", *asked)
+            assert done.code == 0
+            assert done.err == (
+                "note: a check reads the rows, without privacy: the result is not for release\n"
+            )
+            assert "not private: made from the rows" in done.out
+            assert "CANARY" not in done.out

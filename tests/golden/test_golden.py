@@ -44,7 +44,7 @@ COMMANDS = (
         for name in ("init", "show", "log", "charge", "reserve", "free", "export", "verify")
     ),
     "dictionary",
-    *(f"dictionary {name}" for name in ("init", "import")),
+    *(f"dictionary {name}" for name in ("init", "import", "check")),
     "card",
     "reproduce",
     *(
