@@ -41,6 +41,8 @@ from dpsel.tables.transposed import RawTable, labels_of
 CELLS_IN_MEMORY = 1 << 25
 _COPIES = 3
 _EXACT = "exact"
+# With two classes an order is only a sign.
+_CLASSES = 3
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,11 @@ class Changes:
         ]
         if coding.of_text and len(self.codes) < 2:
             notes.append(f"the target '{target}' is the same in all rows that have a label")
+        if len(coding.classes or ()) >= _CLASSES:
+            notes.append(
+                f"the codes of '{target}' have an order, 0, 1, 2, which its classes may not have; "
+                "`dpsel select --classes` takes three classes or more as they are"
+            )
         if self.unlabelled and (coding.of_text or labels is not None):
             share, other = self.unlabelled / self.rows, ", or one that was not asked for"
             notes.append(

@@ -775,3 +775,27 @@ def test_a_geo_series_matrix_is_read_as_it_is(dpsel: Dpsel, tmp_path: Path) -> N
     assert "ill" not in refused.err.replace("--positive", "")
     piped = dpsel("preprocess", output, tmp_path / "u.parquet", *asked)
     assert piped.err == "error: --label-key is for GEO series matrices, and this is none\n"
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "told"),
+    [
+        ("abc", ("--encode-target",), True),
+        ("abc", ("--classes", "a,b,c"), True),
+        ("aba", ("--encode-target",), False),
+        ("abc", ("--positive", "a"), False),
+    ],
+)
+def test_codes_of_three_classes_are_said_to_have_an_order(
+    labels: str, options: tuple[str, ...], told: bool, tmp_path: Path, dpsel: Dpsel
+) -> None:
+    rows = "".join(f"{place},{label}\n" for place, label in enumerate(labels))
+    (tmp_path / "raw.csv").write_text("x,y\n" + rows)
+    asked = (tmp_path / "raw.csv", tmp_path / "out.csv", "--target", "y", *options)
+    done = dpsel("preprocess", *asked)
+    assert done.code == 0
+    note = (
+        "note: the codes of 'y' have an order, 0, 1, 2, which its classes may not have; "
+        "`dpsel select --classes` takes three classes or more as they are\n"
+    )
+    assert (note in done.err) == told
