@@ -29,7 +29,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
         monkeypatch.setattr(questions, "_FEW_ROWS", 0)
         monkeypatch.setattr(questions, "_MOST_GROUPS", 64)
     if request.param == "counted in two bins":
-        monkeypatch.setattr(questions, "_BIN_BITS", 1)
+        monkeypatch.setattr(questions, "_LARGE_BIN_BITS", 1)
         monkeypatch.setattr(questions, "_FINE_BIN_BITS", 2)
         monkeypatch.setattr(questions, "_MOST_BIN_BITS", 1)
     return str(request.param)

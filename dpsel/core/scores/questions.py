@@ -10,7 +10,10 @@ from dpsel.core.scores.cell_keys import CellKeys, key_ranks
 
 # Columns of fewer rows are sorted, many at once; longer ones are counted in bins first.
 _FEW_ROWS = 1 << 13
-_BIN_BITS = 14
+# As many bins as 16 cells a bin take, within limits: with fewer most are opened if a column tells
+# nothing, and more do not fit in the processor's cache.
+_CELLS_A_BIN = 16
+_LEAST_BIN_BITS, _LARGE_BIN_BITS = 14, 17
 _FINE_BIN_BITS = 18
 _MOST_BIN_BITS = 22
 _ROWS_AT_ONCE = 1 << 16
@@ -168,7 +171,10 @@ class _Bins:
         """Count all cells of a column."""
         cells = asked.column(column)
         width = int(asked.largest[column]).bit_length()
-        bits = _BIN_BITS if asked.numbers is not None else _MOST_BIN_BITS
+        bits = _MOST_BIN_BITS
+        if asked.numbers is not None:
+            wanted = (len(cells[0]) // _CELLS_A_BIN).bit_length()
+            bits = min(max(wanted, _LEAST_BIN_BITS), _LARGE_BIN_BITS)
         none = np.zeros((len(asked.weights), 1), dtype=np.int64)
         return _Bins(asked, column, cells, width, none, min(bits, _fine(cells[0])))
 

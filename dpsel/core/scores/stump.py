@@ -92,6 +92,9 @@ class Cells:
     def of(X: RealArray) -> "Cells":
         """Return the cells of a batch, whose rows are rows: numbers, words in NaNs, or missing."""
         cells = np.ascontiguousarray(X.T, dtype=np.float64)
+        # A word is a NaN, and a smallest number takes a tenth of the time to find.
+        if not np.isnan(cells.min(initial=0.0)):
+            return Cells(cells)
         words, codes = words_of(cells)
         return Cells(cells, codes if words.any() else None)
 
