@@ -1,5 +1,6 @@
 """`dpsel plan`."""
 
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,9 +65,15 @@ def plan(
     request = make_plan_request(wish, guesses, target, simulation)
     balance = None if look.ledger is None else _balance(look, request.epsilons)
     bar = not terminal.no_progress
-    with Output(writing.output, force=writing.force) as place:
+    with ExitStack() as places:
+        place = places.enter_context(Output(writing.output, force=writing.force))
+        page = None
+        if writing.report is not None:
+            page = places.enter_context(Output(writing.report, force=writing.force))
         with TerminalReporter(quiet=terminal.quiet, bar=bar, work="planning") as reporter:
             found = replace(make_plan(request, reporter), balance=balance)
+        if page is not None:
+            page.write(_page(found).encode())
         place.write(_text(found, writing.plan_format).encode())
 
 
@@ -76,6 +83,13 @@ def _text(plan: "Plan", plan_format: PlanFormat) -> str:
     from dpsel.system.text import json_text
 
     return json_text(plan.to_dict()) if plan_format is PlanFormat.JSON else plan_text(plan)
+
+
+def _page(plan: "Plan") -> str:
+    """Return a plan as HTML. What draws its figure is imported for it alone."""
+    from dpsel.planning.report import plan_html
+
+    return plan_html(plan)
 
 
 def _balance(look: LedgerLook, epsilons: tuple[float, ...]) -> "Balance":

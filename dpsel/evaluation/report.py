@@ -284,13 +284,41 @@ def report_html(
         sections.append(f"<h2>Notes</h2>\n<ul>\n{items}\n</ul>")
     if figures:
         sections.append("<h2>Figures</h2>")
-        sections += [_figure(figure, number) for number, figure in enumerate(figures, start=1)]
+        sections += [figure_html(figure, number) for number, figure in enumerate(figures, start=1)]
     sections.append(results_table(results))
+    return page_html(title, _NOT_PRIVATE, sections)
+
+
+@dataclass(frozen=True)
+class Banner:
+    """What stands above a page: whether it may be passed on."""
+
+    head: str
+    about: str
+    public: bool = False
+
+
+_NOT_PRIVATE = Banner(
+    "Not private, not for release",
+    "The numbers and figures below were computed from the data themselves, without protection: "
+    "this page is for the holder of the data, and must not be passed on.",
+)
+
+
+def page_html(title: str, banner: Banner, sections: Sequence[str]) -> str:
+    """Return a page of sections that are HTML already; title and banner are plain text."""
     frame = Template(files("dpsel.evaluation").joinpath("report.html").read_text("utf-8"))
-    return frame.substitute(title=safe(title), body="\n".join(sections))
+    return frame.substitute(
+        title=safe(title),
+        kind="banner public" if banner.public else "banner",
+        head=safe(banner.head),
+        about=safe(banner.about),
+        stamp=banner.head.lower(),
+        body="\n".join(sections),
+    )
 
 
-def _figure(figure: ReportFigure, number: int) -> str:
+def figure_html(figure: ReportFigure, number: int) -> str:
     """Return one figure as HTML: the light picture, or the dark one on a dark screen."""
     width, height = _pixels(figure.light_svg)
     return f"""<figure id="figure-{number}" style="--width: {width}px">
@@ -347,7 +375,7 @@ def sweep_figures(
     return figures
 
 
-def _both(caption: str, alt: str, draw: Callable[[Theme], "Figure"]) -> ReportFigure:
+def both_themes(caption: str, alt: str, draw: Callable[[Theme], "Figure"]) -> ReportFigure:
     """Return a figure drawn in both themes."""
     light, dark = (svg_text(draw(theme)) for theme in Theme)
     return ReportFigure(caption, alt, light, dark)
@@ -370,7 +398,7 @@ def _accuracy(results: "pl.DataFrame", looks: Looks) -> ReportFigure:
     if (results["true_size"] < results["k"]).any():
         caption += "; a dotted line is the best that can be reached where fewer than k are right"
     alt = f"Curves of accuracy against epsilon for {_names(results['method'])}. {_IN_TABLE}"
-    return _both(
+    return both_themes(
         f"{caption}.", alt, lambda theme: accuracy_figure(results, theme, styles=looks[theme])
     )
 
@@ -410,7 +438,7 @@ def _unseen_figure(results: "pl.DataFrame") -> ReportFigure:
     def draw(theme: Theme) -> "Figure":
         return accuracy_figure(curves, theme, y_label=f"{measures} on unseen rows")
 
-    return _both(caption, alt, draw)
+    return both_themes(caption, alt, draw)
 
 
 def compared(results: "pl.DataFrame") -> tuple[str, str] | None:
@@ -439,7 +467,7 @@ def _heat_maps(results: "pl.DataFrame") -> list[ReportFigure]:
         def draw(theme: Theme, asked: str = asked) -> "Figure":
             return heatmap_figure(results, *pair, asked, theme)
 
-        figures.append(_both(caption, alt, draw))
+        figures.append(both_themes(caption, alt, draw))
     return figures
 
 
@@ -468,7 +496,7 @@ def _orders(results: "pl.DataFrame", looks: Looks) -> list[ReportFigure]:
         def draw(theme: Theme, rows: "pl.DataFrame" = rows) -> "Figure":
             return order_figure(rows, theme, styles=looks[theme])
 
-        figures.append(_both(caption, alt, draw))
+        figures.append(both_themes(caption, alt, draw))
     return figures
 
 
@@ -491,5 +519,5 @@ def _most_picked(frequencies: "pl.DataFrame", looks: Looks) -> list[ReportFigure
             name, asked = rows["dataset"][0], rows["k_asked"][0]
             return frequencies_figure(rows, name, asked, epsilon, theme, styles=looks[theme])
 
-        figures.append(_both(caption, alt, draw))
+        figures.append(both_themes(caption, alt, draw))
     return figures

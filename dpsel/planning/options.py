@@ -105,6 +105,12 @@ class PlanWriting:
     plan_format: PlanFormat = option(
         "--format", "A table to read, or JSON.", PlanFormat.TEXT, panel=OUTPUT
     )
+    report: str | None = option(
+        "--report FILE",
+        "Write the plan and a figure as one HTML page. Needs 'dpsel\\[plot]'.",
+        None,
+        panel=OUTPUT,
+    )
     force: bool = same_as(ResultsWriting, "force")
 
 

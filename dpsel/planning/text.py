@@ -58,8 +58,8 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else f"{100 * share:.1g} %"
 
 
-def _table(plan: Plan) -> str:
-    """Return the table of all methods and epsilons."""
+def table_rows(plan: Plan) -> list[list[str]]:
+    """Return the table of all methods and epsilons, its head first."""
     up_to = ["picks"] if plan.request.up_to else []
     rows = [["epsilon", *map(str, plan.curves), *up_to, "weakest effect", "odds"]]
     for epsilon in plan.request.epsilons:
@@ -68,6 +68,12 @@ def _table(plan: Plan) -> str:
         picks = [str(plan.picks[epsilon])] if plan.request.up_to else []
         weakest = "none" if effect is None else f"{effect:g}"
         rows.append([f"{epsilon:g}", *cells, *picks, weakest, odds_words(epsilon)])
+    return rows
+
+
+def _table(plan: Plan) -> str:
+    """Return the same as text."""
+    rows = table_rows(plan)
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     return "\n".join(_line(row, widths) for row in rows)
 

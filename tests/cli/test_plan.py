@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.conftest import ROOT, Dpsel
 from tests.cli.test_terminal import ENVIRONMENT
+from tests.evaluation.test_report import Page
 
 SCHEMA = json.loads((ROOT / "dpsel/planning/plan.schema.json").read_text())
 SMALL = (
@@ -121,3 +122,17 @@ def test_a_plan_is_written_whole_and_replaces_nothing(tmp_path: Path, dpsel: Dps
     wrong = dpsel("plan", "--rows", "60", "--k", "2")
     assert wrong.code == 2
     assert wrong.err == "error: give --rows N and --features D\n"
+
+
+def test_the_report_is_one_public_page_with_a_figure(tmp_path: Path, dpsel: Dpsel) -> None:
+    pytest.importorskip("matplotlib")
+    place = tmp_path / "plan.html"
+    assert dpsel(*SMALL, "--quiet", "--report", place).code == 0
+    page = Page(place.read_text())
+    assert page.wrong == []
+    assert page.names().isdisjoint({"script", "iframe", "object", "a"})
+    assert "A plan, not a result" in page.text
+    assert "Not private" not in page.text
+    assert page.rows[0][:4] == ["epsilon", "stump", "kendall", "dp-sis"]
+    assert [row[0] for row in page.rows[1:]] == ["1", "4"]
+    assert [tag for tag, _ in page.tags].count("img") == 1
