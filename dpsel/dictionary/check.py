@@ -101,19 +101,18 @@ class _Counts:
             found[:, place] = self._column(batch.first_feature + place, cells)
         return batch.first_feature, found
 
-    def _column(self, place: int, cells: FloatArray) -> tuple[int, ...]:
+    def _column(self, place: int, cells: FloatArray) -> list[int]:
         """Count the cells of one column."""
         facts, known = self._facts[place], self._known[place]
         is_word = words_of(cells)[0]
         missing = np.isnan(cells) & ~is_word
-        clipped = unknown = 0
+        found = [len(cells), int(missing.sum()), 0, 0, int(is_word.sum())]
         if facts.range is not None:
             outside = (cells < facts.range.lower) | (cells > facts.range.upper)
-            clipped = np.count_nonzero(outside)
+            found[_CLIPPED] = int(outside.sum())
         if known is not None:
-            unknown = np.count_nonzero(~missing & ~np.isin(_bits(cells), known))
-        counts = (len(cells), np.count_nonzero(missing), clipped, unknown)
-        return (*map(int, counts), int(np.count_nonzero(is_word)))
+            found[_UNKNOWN] = int((~missing & ~np.isin(_bits(cells), known)).sum())
+        return found
 
     def add(self, found: tuple[int, IntArray]) -> None:
         """Add the counts of some columns."""
