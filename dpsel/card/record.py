@@ -28,6 +28,8 @@ class Published:
     digest: str
     """The SHA-256 of its bytes."""
     features: tuple[str, ...]
+    groups: tuple[tuple[str, tuple[str, ...]], ...]
+    """The features that are groups, each with its columns."""
     n_features: int
     score: str
     mechanism: str
@@ -41,6 +43,7 @@ class Published:
     classes: tuple[str, ...]
     among: tuple[str, ...]
     exclude: tuple[str, ...]
+    row_ranks: bool
     method: str | None
     run_id: str | None
     day: str | None
@@ -92,6 +95,9 @@ def published(fields: Any, digest: str) -> Published:
         fields=fields,
         digest=digest,
         features=features,
+        groups=tuple(
+            (name, _texts(columns)) for name, columns in _is(fields.get("groups", {}), dict).items()
+        ),
         n_features=_is(fields["n_features"], int),
         score=_is(fields["score"], str),
         mechanism=_is(mechanism.pop("name"), str),
@@ -105,6 +111,7 @@ def published(fields: Any, digest: str) -> Published:
         classes=_texts(fields.get("classes", [])),
         among=_texts(fields.get("features", [])),
         exclude=_texts(fields.get("exclude", [])),
+        row_ranks=_is(fields.get("row_ranks", False), bool),
         method=_text_or_none(fields.get("method")),
         run_id=_text_or_none(fields.get("run_id")),
         day=_day(fields.get("date")),

@@ -11,7 +11,7 @@ from typing import Any
 from dpsel.budget.ledger import History
 from dpsel.card.markdown import code_span, escaped
 from dpsel.card.record import Published
-from dpsel.card.words import charge_for, odds
+from dpsel.card.words import charge_for, counted, odds
 from dpsel.core.guarantee import Guarantee, Neighbors
 from dpsel.errors import UsageError
 
@@ -43,7 +43,7 @@ def registry_entry(record: Published, history: History | None) -> str:
 
 def _entry(record: Published, guarantee: Guarantee, history: History | None) -> dict[str, Any]:
     """Return the entry as plain values."""
-    name = f"{len(record.features)} of {record.n_features} columns"
+    name = counted(record)
     if record.target is not None:
         name += f" for {escaped(record.target)}"
     return {

@@ -108,9 +108,15 @@ def _up(number: Decimal) -> Decimal:
     return Context(prec=3, rounding=ROUND_CEILING).plus(number)
 
 
+def counted(record: Published) -> str:
+    """Return how many features were released of how many."""
+    what = "columns and groups of columns" if record.groups else "columns"
+    return f"{len(record.features)} of {record.n_features:,} {what}"
+
+
 def _title(record: Published) -> Words:
     """Return what was released, in a line."""
-    count = f"{len(record.features)} of {record.n_features:,} columns"
+    count = counted(record)
     if record.target is None:
         return (f"Release card: {count}",)
     return (f"Release card: {count}, for ", Name(record.target))
@@ -136,11 +142,12 @@ def _warnings(record: Published, ledger: History | None, charge: Charge | None) 
 def _released(record: Published, charge: Charge | None) -> Section:
     """Return what was released, and how it was found."""
     columns = _listed(record.features)
-    sentence: Words = (f"The names of {len(record.features)} of {record.n_features:,} columns",)
+    sentence: Words = (f"The names of {counted(record)}",)
     if record.target is not None:
         sentence = (*sentence, ", chosen as those that tell the column ", Name(record.target))
         sentence = (*sentence, " best by a score, with noise")
-    facts: list[tuple[str, Words]] = [("Released columns", columns)]
+    facts: list[tuple[str, Words]] = [("Released", columns)]
+    facts += [("Group", (Name(name), ": ", *_listed(of))) for name, of in record.groups]
     facts += _question(record)
     facts.append(("Method", _method(record)))
     if record.budget:
@@ -179,7 +186,8 @@ def _method(record: Published) -> Words:
     named: Words = () if record.method is None else (Name(record.method), ": ")
     parameters = "".join(f", {name} {value}" for name, value in record.parameters.items())
     drawn: Words = (" scored, ", Name(record.mechanism), " drew", Said(parameters))
-    return (*named, Name(record.score), *drawn)
+    ranks = ("; numbers counted by their ranks within the row",) if record.row_ranks else ()
+    return (*named, Name(record.score), *drawn, *ranks)
 
 
 def _parts(budget: Sequence[tuple[str, float]]) -> Words:

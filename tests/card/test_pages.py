@@ -52,6 +52,7 @@ def hostile_card(name: str, ledger: History) -> Card:
             selected_features=[name, "ward"],
             target=name,
             positive=name,
+            groups={name: [name]},
             features=[name],
             exclude=[name],
             method=name,

@@ -117,6 +117,14 @@ def test_a_record_of_the_first_version_has_a_card_too() -> None:
     assert "Target" not in text
 
 
+def test_groups_of_columns_and_ranks_are_told() -> None:
+    grouped = record(groups={"ward": ["ward_a", "ward_b"]}, row_ranks=True)
+    text = markdown_card(card_of(grouped, None))
+    assert text.startswith("# Release card: 2 of 14 columns and groups of columns, for ")
+    assert "- Group: `ward`: `ward_a`, `ward_b`\n" in text
+    assert "drew; numbers counted by their ranks within the row\n" in text
+
+
 def test_a_card_is_the_same_for_the_same_input(tmp_path: Path) -> None:
     history = ledger_with(tmp_path / "l", fields())
     assert card_of(record(), history) == card_of(record(), history)

@@ -96,6 +96,7 @@ NO_RECORD: dict[str, Any] = {
     "another_relation": fields(guarantee={"neighbors": "any"}),
     "promises_and_does_not": fields(no_guarantee_because="no"),
     "neither": fields(guarantee=None, no_guarantee_because=None),
+    "groups_a_list": fields(groups=["ward"]),
     "no_day": fields(date="<b>"),
 }
 
