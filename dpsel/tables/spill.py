@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from dpsel.core.arrays import FloatArray
-from dpsel.core.batch import Batch
+from dpsel.core.arrays import FloatArray, RealArray
+from dpsel.core.batch import Batch, Columns
 from dpsel.core.bounds import Bounds
 from dpsel.core.matrix import TILE_CELLS, Matrix, Tile, TiledMatrix
 from dpsel.errors import InputError, UsageError
@@ -178,11 +178,15 @@ class Spill(TiledMatrix):
         self._file: _UnnamedFile | None = None
         super().__init__(columns, tile_cells=tile_cells or min(TILE_CELLS, self._at_once))
 
+    def has_room_for(self, cells: int) -> bool:
+        """Return whether a matrix of so many cells fits in memory."""
+        return cells * _CELL <= self._most_bytes
+
     @property
     def cells_at_once(self) -> int | None:
         """Return how many cells may be in memory at once; None if all of them may."""
         cells = int(self._rows_of.max(initial=0)) * len(self._rows_of)
-        return None if cells * _CELL <= self._most_bytes else self._at_once
+        return None if self.has_room_for(cells) else self._at_once
 
     def others(self, count: int, *, tile_cells: int | None = None) -> list[TiledMatrix]:
         """Return new ones of as many columns, without a row, all in one new file."""
@@ -236,7 +240,7 @@ def read_matrix(
         Guarantee: none; the rows are private.
         Tested by: tests/cli/test_baseline.py, tests/cli/test_larger_than_memory.py
     """
-    X = Spill(len(layout.names), copies=copies)
+    X = _Gathered(len(layout.names), copies)
     targets: list[FloatArray] = [np.empty(0)]
 
     cells = CellCounts(len(layout.names))
@@ -259,7 +263,40 @@ def read_matrix(
         threads=threads,
         progress=reporter.progress,
     )
-    return X.array() if X.fits_in_memory else X, np.concatenate(targets), cells
+    return X.matrix(), np.concatenate(targets), cells
+
+
+class _Gathered:
+    """Batches as they come, copied once if all of them fit in memory; if not, a spill."""
+
+    def __init__(self, columns: int, copies: float) -> None:
+        self._spill = Spill(columns, copies=copies)
+        self._batches: list[tuple[int, RealArray | Columns]] = []
+        self._cells = 0
+
+    def add(self, first: int, X: RealArray | Columns) -> None:
+        """Add the next rows of the columns from `first` on."""
+        self._batches.append((first, X))
+        self._cells += X.shape[0] * X.shape[1]
+        if not self._spill.has_room_for(self._cells):
+            for batch in self._batches:
+                self._spill.add(*batch)
+            self._batches.clear()
+
+    def matrix(self) -> Matrix:
+        """Return all of it, column after column, and let go of the batches."""
+        if not self._spill.has_room_for(self._cells):
+            return self._spill
+        rows_of = np.zeros(self._spill.shape[1], dtype=np.int64)
+        found = np.empty((self._cells // max(1, len(rows_of)), len(rows_of)), order="F")
+        self._batches.reverse()
+        while self._batches:
+            first, X = self._batches.pop()
+            height, width = X.shape
+            begin = int(rows_of[first]) if width else 0
+            found[begin : begin + height, first : first + width] = np.asarray(X)
+            rows_of[first : first + width] += height
+        return found
 
 
 _COPIES = 2
