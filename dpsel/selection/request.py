@@ -137,23 +137,14 @@ def make_request(
     public, given = public_bounds(bounding)
     if given and not kind.needs_bounds:
         raise UsageError(f"the score {score} needs no bounds; leave them out")
-    by_ranges = False
-    if told is not None and told.has_ranges and kind.needs_bounds and not given:
-        public, given, by_ranges = written_ranges(told, columns.target), True, True
+    by_ranges = not given and kind.needs_bounds and told is not None and told.has_ranges
+    if told is not None and by_ranges:
+        public, given = written_ranges(told, columns.target), True
     if scoring.row_ranks and (kind.needs_bounds or method is Method.DPKENDALL):
         raise UsageError("--row-ranks goes with the methods stump and kendall")
     coding = TargetCoding(columns.positive, _three_classes(facts.classes))
     return Request(
-        wanted=Wanted(
-            columns.target,
-            columns.features,
-            columns.exclude,
-            labels=coding.of_text,
-            person=privacy.person,
-            declared=public.declared(columns.target) if given else frozenset(),
-            bounded=given,
-            words=score == STUMP,
-        ),
+        wanted=_wanted(columns, privacy, coding, public if given else None, score),
         coding=coding,
         bounds=public,
         k=k,
@@ -175,6 +166,26 @@ def make_request(
         dictionary=told,
         by_ranges=by_ranges,
         row_ranks=scoring.row_ranks,
+    )
+
+
+def _wanted(
+    columns: Columns,
+    privacy: Privacy,
+    coding: TargetCoding,
+    bounds: PublicBounds | None,
+    score: str,
+) -> Wanted:
+    """Return which columns are asked for, with the bounds that were given, if any were."""
+    return Wanted(
+        columns.target,
+        columns.features,
+        columns.exclude,
+        labels=coding.of_text,
+        person=privacy.person,
+        declared=frozenset() if bounds is None else bounds.declared(columns.target),
+        bounded=bounds is not None,
+        words=score == STUMP,
     )
 
 
