@@ -22,7 +22,7 @@ from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.kendall import KendallScore
-from dpsel.system.workers import Threads
+from dpsel.system.threads import Threads
 
 REPETITIONS = 5
 # Rows, features, values of the target (None: no ties), the most seconds, features for scipy.

@@ -24,7 +24,7 @@ from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.randomness import make_randomness
 from dpsel.core.votes import Voting, block_votes, random_partition
 from dpsel.selection.lasso import PENALTY, block_fit, lasso_coefficients
-from dpsel.system.workers import Threads
+from dpsel.system.threads import Threads
 
 K = 5
 

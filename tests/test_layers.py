@@ -22,7 +22,7 @@ EXTRAS = {
     "cluster.slurm": {"dask_jobqueue"},
     "evaluation.figures.style": {"matplotlib"},
     "selection.lasso": {"sklearn", "threadpoolctl"},
-    "system.workers": {"threadpoolctl"},
+    "system.threads": {"threadpoolctl"},
 }
 # The core computes: no files, threads, environment, clock or network, by whatever name.
 CORE_IMPORTS = {

@@ -9,7 +9,7 @@ from dpsel.core.randomness import Randomness
 from dpsel.core.scores.base import Scores
 from dpsel.core.votes import Voting, block_votes, two_stage_scores, votes_for_each_k
 from dpsel.selection.lasso import PENALTY, block_fit
-from dpsel.system.workers import Threads
+from dpsel.system.threads import Threads
 
 
 def lasso_votes(

@@ -25,7 +25,7 @@ from dpsel.core.release import draws_by_law, top_k
 from dpsel.core.scores.registry import STUMP, find_score
 from dpsel.errors import UsageError
 from dpsel.selection.options import METHODS, Method
-from dpsel.system.workers import plan_threads
+from dpsel.system.threads import plan_threads
 
 
 @dataclass(frozen=True)

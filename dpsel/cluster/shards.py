@@ -22,7 +22,7 @@ from dpsel.core.scores.base import TotalingScore, WorksAtTheEnd
 from dpsel.core.scores.registry import STUMP, find_score
 from dpsel.core.scores.stump import WeighedStump, WeightRule
 from dpsel.errors import UsageError
-from dpsel.system.workers import Threads
+from dpsel.system.threads import Threads
 from dpsel.tables.cell_counts import CellCounts
 from dpsel.tables.columns import Column, Layout, same_layout
 from dpsel.tables.formats import InputFormat

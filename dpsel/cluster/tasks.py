@@ -7,7 +7,7 @@ from typing import Any
 
 from dpsel import __version__
 from dpsel.errors import ClusterError, DpselError
-from dpsel.system.workers import stay_on_one_blas_thread
+from dpsel.system.threads import stay_on_one_blas_thread
 
 
 class TaskError(DpselError):

@@ -8,7 +8,7 @@ Result = TypeVar("Result")
 
 
 class Mapper(Protocol):
-    """A `map` that may work on items side by side: see `dpsel.system.workers.Threads`."""
+    """A `map` that may work on items side by side: see `dpsel.system.threads.Threads`."""
 
     at_once: int
     """On how many items it works at a time, if it may."""

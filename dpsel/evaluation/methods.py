@@ -26,7 +26,7 @@ from dpsel.evaluation.metrics import Picks, lipschitz_bound
 from dpsel.preprocessing.options import Scale
 from dpsel.selection.lasso import exact_top_k
 from dpsel.selection.options import METHODS, Baseline, Method
-from dpsel.system.workers import Threads
+from dpsel.system.threads import Threads
 
 _MOST_REMEMBERED = 1 << 28
 

@@ -16,7 +16,7 @@ from dpsel.preprocessing.scaling import check_clip
 from dpsel.selection.lasso import check_penalty
 from dpsel.selection.options import Baseline, Bounding
 from dpsel.selection.request import public_bounds
-from dpsel.system.workers import plan_threads
+from dpsel.system.threads import plan_threads
 from dpsel.tables.bounds_file import PublicBounds
 from dpsel.tables.columns import Wanted
 from dpsel.tables.formats import FileFormat

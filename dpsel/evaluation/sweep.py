@@ -45,7 +45,8 @@ from dpsel.preprocessing.options import Scale
 from dpsel.reporter import Reporter
 from dpsel.selection.lasso import SOLVER, block_fit, lasso_coefficients, quiet_solver
 from dpsel.selection.options import Baseline
-from dpsel.system.workers import Threads, Workers, plan_threads, ticks
+from dpsel.system.threads import Threads, plan_threads
+from dpsel.system.workers import Workers, ticks
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,8 @@ from dpsel.reporter import Reporter
 from dpsel.system.frames import pl
 from dpsel.system.output import Output
 from dpsel.system.process import reason
-from dpsel.system.workers import Workers, plan_threads
+from dpsel.system.threads import plan_threads
+from dpsel.system.workers import Workers
 from dpsel.tables.bounds_file import uniform_bounds
 from dpsel.tables.columns import Wanted
 from dpsel.tables.formats import FileFormat

@@ -6,7 +6,7 @@ from dpsel.errors import UsageError
 from dpsel.preprocessing.options import Center, Coding, Missing, Scale, ScalingMethod
 from dpsel.preprocessing.scaling import check_clip
 from dpsel.selection.options import FeatureColumns
-from dpsel.system.workers import plan_threads
+from dpsel.system.threads import plan_threads
 from dpsel.tables.bounds_file import PublicBounds, read_bounds
 from dpsel.tables.columns import Wanted
 from dpsel.tables.formats import Reading

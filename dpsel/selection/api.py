@@ -181,7 +181,7 @@ def select_job(
         return _dpkendall_job(table, request, reporter, scheduler)
     if scheduler is None and request.stump is None:
         return SelectJob(table, request, reporter)
-    # Imported where it is needed: whole columns take both Arrow and polars, sums of rows but one.
+    # Imported where it is needed, by the one method or the other.
     if scheduler is None:
         from dpsel.selection.stump import StumpJob
 

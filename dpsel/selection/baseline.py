@@ -64,7 +64,7 @@ from dpsel.selection.run import (
     refuse_partial_scope,
     refuse_unbounded,
 )
-from dpsel.system.workers import Threads
+from dpsel.system.threads import Threads
 from dpsel.tables.cell_counts import cell_notes
 from dpsel.tables.formats import Reading
 from dpsel.tables.opening import open_table, unchanged

@@ -3,13 +3,13 @@
 An option that is given wins over the dictionary.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from dpsel.dictionary.described import described, target_facts
 from dpsel.dictionary.facts import Dictionary
-from dpsel.dictionary.options import DictionaryFile
 from dpsel.dictionary.toml_file import parse_dictionary, read_dictionary
 from dpsel.errors import InputError
 from dpsel.selection.options import Columns, Privacy, TargetFacts
@@ -17,13 +17,11 @@ from dpsel.tables.bounds_file import PublicBounds
 from dpsel.tables.columns import Column, Wanted, visible_columns
 
 
-def dictionary_of(given: DictionaryFile) -> Dictionary | None:
+def dictionary_of(given: str | Path | Mapping[str, Any]) -> Dictionary:
     """Return the dictionary that was given, as a file or as a mapping of its shape."""
-    if given.dictionary is None:
-        return None
-    if isinstance(given.dictionary, str | Path):
-        return read_dictionary(given.dictionary)
-    return parse_dictionary(given.dictionary, "dictionary")
+    if isinstance(given, str | Path):
+        return read_dictionary(given)
+    return parse_dictionary(given, "dictionary")
 
 
 def filled_in(
@@ -98,10 +96,10 @@ def told_bounds(
 
 
 def told_groups(
-    told: Dictionary | None, columns: Sequence[Column], features: Sequence[str]
+    told: Dictionary, columns: Sequence[Column], features: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
     """Return the groups of features; members that are no features do not count."""
-    if told is None or not told.groups:
+    if not told.groups:
         return {}
     known = frozenset(features)
     groups = described(told, _names(columns)).groups

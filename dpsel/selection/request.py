@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpsel.budget.account import SEEDED, Run
 from dpsel.core.bounds import UNIT_INTERVAL, Interval
@@ -27,10 +27,8 @@ from dpsel.core.persons import PersonLimit
 from dpsel.core.release import Question, StumpRequest
 from dpsel.core.scores.registry import STUMP, find_score
 from dpsel.core.target import Target, public_center
-from dpsel.dictionary.facts import Dictionary
 from dpsel.dictionary.options import DictionaryFile
 from dpsel.errors import UsageError
-from dpsel.selection.described import dictionary_of, filled_in, written_ranges
 from dpsel.selection.options import (
     METHODS,
     Bounding,
@@ -41,13 +39,16 @@ from dpsel.selection.options import (
     Scoring,
     TargetFacts,
 )
-from dpsel.system.workers import plan_threads
+from dpsel.system.threads import plan_threads
 from dpsel.tables.bounds_file import PublicBounds, parse_bounds, read_bounds, uniform_bounds
 from dpsel.tables.columns import Wanted
 from dpsel.tables.formats import Reading
 from dpsel.tables.labels import TargetCoding, class_list
 from dpsel.tables.places import has_scheme, public_place
 from dpsel.tables.sources import STDIN
+
+if TYPE_CHECKING:
+    from dpsel.dictionary.facts import Dictionary
 
 # The mechanism that can give every round scores of its own.
 _IN_ROUNDS = "permute-and-flip"
@@ -88,7 +89,7 @@ class Request:
     method: Method
     stump: StumpRequest | None
     """What the score `stump` needs to know; None for other scores."""
-    dictionary: Dictionary | None = None
+    dictionary: "Dictionary | None" = None
     by_ranges: bool = False
     """Whether the bounds are the ranges of the dictionary."""
     row_ranks: bool = False
@@ -130,8 +131,12 @@ def make_request(
     score, mechanism = METHODS[method]
     score, mechanism = scoring.score or score, drawing.mechanism or mechanism
     kind = find_score(score)
-    told = None if dictionary is None else dictionary_of(dictionary)
-    if told is not None:
+    told = None
+    if dictionary is not None and dictionary.dictionary is not None:
+        # Imported where it is needed: most runs have no dictionary.
+        from dpsel.selection.described import dictionary_of, filled_in, written_ranges
+
+        told = dictionary_of(dictionary.dictionary)
         columns, facts, privacy = filled_in(told, columns, facts, privacy, stump=score == STUMP)
     parameters = _parameters(method, mechanism, drawing, privacy.epsilon)
     public, given = public_bounds(bounding)

@@ -17,10 +17,9 @@ from dpsel.core.scores.base import KeepsRows, Score, Scores, WorksAtTheEnd
 from dpsel.core.scores.registry import find_score
 from dpsel.errors import UsageError
 from dpsel.reporter import Reporter
-from dpsel.selection.described import told_bounds, told_columns, told_groups
 from dpsel.selection.record import selection_text
 from dpsel.selection.request import Request
-from dpsel.system.workers import Threads, one_blas_thread
+from dpsel.system.threads import Threads, one_blas_thread
 from dpsel.tables.cell_counts import CellCounts, cell_notes
 from dpsel.tables.columns import Layout, choose_columns, nameless_notes, visible_columns
 from dpsel.tables.opening import file_bytes, has_record, open_table, provenance_of_all, unchanged
@@ -227,6 +226,9 @@ def layout_of(table: Table, request: Request, reporter: Reporter) -> Layout:
     """Return which columns play which part; refuse a k that does not fit them."""
     columns, wanted = table.columns, request.wanted
     if request.dictionary is not None:
+        # Imported where it is needed, here and below: most runs have no dictionary.
+        from dpsel.selection.described import told_columns
+
         columns, wanted = told_columns(request.dictionary, columns, wanted)
     layout = choose_columns(columns, wanted, table.label)
     check_k(request.k, len(features_of(table, layout, request).names))
@@ -237,6 +239,10 @@ def layout_of(table: Table, request: Request, reporter: Reporter) -> Layout:
 
 def features_of(table: Table, layout: Layout, request: Request) -> Features:
     """Return what is selected from: the chosen columns, and groups of them."""
+    if request.dictionary is None:
+        return Features.of(layout.names, {})
+    from dpsel.selection.described import told_groups
+
     groups = told_groups(request.dictionary, table.columns, layout.names)
     return Features.of(layout.names, groups)
 
@@ -246,6 +252,8 @@ def bounds_of(table: Table, layout: Layout, request: Request) -> Bounds:
     names = [column.name for column in visible_columns(table.columns)]
     public, target, coded = request.bounds, request.wanted.target, request.coding.of_text
     if request.by_ranges and request.dictionary is not None:
+        from dpsel.selection.described import told_bounds
+
         told = request.dictionary
         public = told_bounds(told, table.columns, layout.names, target, coded=coded)
     bounds = public.resolve(layout.names, target, names, coded=coded)

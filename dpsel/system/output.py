@@ -2,7 +2,6 @@
 
 import errno
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Sequence
@@ -122,7 +121,7 @@ class Output:
         The kernel applies the mask, so nobody has to ask for it: that would mean to change it, for
         all threads.
         """
-        temporary = str(Path(place).parent / f".dpsel-{secrets.token_hex(8)}.tmp")
+        temporary = str(Path(place).parent / f".dpsel-{os.urandom(8).hex()}.tmp")
         try:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
             self.stream = os.fdopen(descriptor, "wb")

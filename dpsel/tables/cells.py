@@ -14,6 +14,9 @@ WORDS_FOR_MISSING = frozenset(
 WORDS_FOR_NOTHING = WORDS_FOR_MISSING | {"none", "nil", "-", ".", "?"}
 """In small letters: nobody's id, and no word among numbers. Elsewhere they may be values."""
 
+DAY = 86_400_000_000
+"""Its microseconds: what times are counted in."""
+
 # Written so that no text, however long, can be read in more than one way: that takes for ever.
 _NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 _LONGEST_EXPONENT = 18

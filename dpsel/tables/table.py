@@ -61,6 +61,13 @@ class SplitsInGroups(Protocol):
         ...
 
 
+@runtime_checkable
+class HasWholeColumns(Protocol):
+    """A table each of whose batches has all rows."""
+
+    whole_columns: bool
+
+
 Groups = tuple[int, int]
 """Row groups or record batches of a file: the first, and the one after the last."""
 
@@ -134,16 +141,18 @@ class RowReader:
         limit: PersonLimit | KeptRows | None = None,
         *,
         words: bool = False,
+        only_numbers: bool = False,
     ) -> None:
         """Code the target, and keep what `limit` allows.
 
-        With `words` features may be of any type, and their cells numbers or words.
+        With `words` features may be of any type, and their cells numbers or words, unless the types
+        of all columns say that there are `only_numbers`.
         """
         # Arrow and polars take 40 and 150 ms to import, and most runs need one of them. They are
         # imported here, and not first in a thread, which could not give Ctrl-C back.
         if coding.of_text or limit is not None:
             import dpsel.tables.distinct
-        if words:
+        if words and not only_numbers:
             import dpsel.tables.words  # noqa: F401
         self.coding = coding
         self.words = words

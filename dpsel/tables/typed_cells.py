@@ -15,16 +15,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.batch import Columns
 from dpsel.core.words import without_words
-from dpsel.system.frames import pl
 from dpsel.tables.arrow_cells import kind_of, numbers
-from dpsel.tables.cells import decoded
+from dpsel.tables.cells import DAY
 from dpsel.tables.columns import Kind
-from dpsel.tables.words import DAY, text_cells
 
 _IN_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -53,25 +50,20 @@ def column_cells(column: Any) -> FloatArray:
         inside = (indices >= 0) & (indices < len(entries))
         return entries[np.where(inside, indices, -1)]
     if pa.types.is_run_end_encoded(kind):
-        return column_cells(pc.run_end_decode(column))
+        from pyarrow.compute import run_end_decode
+
+        return column_cells(run_end_decode(column))
     found = kind_of(kind)
     if found is Kind.NUMBER:
         return without_words(numbers(column))
     if found is Kind.TIME and not pa.types.is_interval(kind):
         return _time_cells(column)
     if found in (Kind.TEXT, Kind.BINARY):
-        return text_cells(_decoded(column))
+        # Not before it is needed: numbers and times need no polars, which takes long to import.
+        from dpsel.tables.words import decoded_texts, text_cells
+
+        return text_cells(decoded_texts(column.cast(pa.large_binary())))
     return np.full(len(column), np.nan)
-
-
-def _decoded(column: Any) -> "pl.Series":
-    """Return texts or bytes as texts, whatever the bytes are."""
-    found = pl.Series(pl.from_arrow(column.cast(pa.large_binary())), dtype=pl.Binary)
-    try:
-        return found.cast(pl.String)
-    except pl.exceptions.ComputeError:  # Some are no UTF-8, which polars does not say for each.
-        cells = [None if cell is None else decoded(cell) for cell in found.to_list()]
-        return pl.Series(cells, dtype=pl.String)
 
 
 def _time_cells(column: Any) -> FloatArray:

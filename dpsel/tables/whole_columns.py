@@ -14,13 +14,14 @@ from dpsel.core.persons import PersonLimit
 from dpsel.core.row_ranks import ranked
 from dpsel.reporter import Reporter
 from dpsel.tables.cell_counts import CellCounts
-from dpsel.tables.columns import Layout
+from dpsel.tables.columns import Kind, Layout
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.labels import TargetCoding
 from dpsel.tables.opening import file_bytes
 from dpsel.tables.provenance import Provenance
 from dpsel.tables.spill import Spill, memory_for_tables
 from dpsel.tables.table import (
+    HasWholeColumns,
     PendingBatch,
     ReadsColumns,
     RowGroup,
@@ -29,7 +30,6 @@ from dpsel.tables.table import (
     read_batches,
     worked_on,
 )
-from dpsel.tables.wide_parquet import WideParquetTable
 
 T = TypeVar("T")
 
@@ -69,7 +69,9 @@ class WholeColumns:
     ) -> None:
         """Read nothing yet. With `row_ranks` numbers are their ranks within the row."""
         self._table, self._layout = table, replace(layout, whole_rows=row_ranks)
-        self._rows = RowReader(coding, limit, words=True)
+        number = Kind.NUMBER
+        only_numbers = all(column.kind is number for column in table.columns)
+        self._rows = RowReader(coding, limit, words=True, only_numbers=only_numbers)
         self._threads, self._reporter = threads, reporter
         self._y: FloatArray | None = None
         self._pieces: Iterator[PendingBatch] = iter(())
@@ -119,7 +121,7 @@ class WholeColumns:
             found = self._table.row_groups(self._layout)
             if found is not None:
                 return self._read_again(found)
-        if isinstance(self._table, WideParquetTable):
+        if isinstance(self._table, HasWholeColumns):
             # Its batches are whole columns, and the first one is read already.
             batches = self._table.pending_batches(self._layout, self._rows)
             first = next(batches)

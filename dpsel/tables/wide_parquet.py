@@ -98,6 +98,7 @@ class WideParquetTable:
     """One file, read by polars: each batch is all rows of very many columns."""
 
     sources: tuple[Source, ...] = ()
+    whole_columns = True
 
     def __init__(self, source: Source, scan: WideScan) -> None:
         """Read a file by a scan of it."""

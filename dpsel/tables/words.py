@@ -11,12 +11,14 @@ Privacy:
     Tested by: tests/tables/test_words.py
 """
 
+from typing import Any
+
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.words import boxed_words, without_words
 from dpsel.system.frames import pl
-from dpsel.tables.cells import WORDS_FOR_MISSING, text_numbers
+from dpsel.tables.cells import DAY, WORDS_FOR_MISSING, decoded, text_numbers
 
 _SEED = 0
 _LONGEST_MISSING = max(map(len, WORDS_FOR_MISSING))
@@ -31,8 +33,16 @@ _OFFSET = r"(?:Z|(?P<sign>[+-])(?P<hours>[01][0-9]|2[0-3])(?::?(?P<minutes>[0-5]
 _TIME = rf"^(?:{_DATE}(?:[T ]{_CLOCK} ?{_OFFSET})?)$"
 _CLOCK_ALONE = rf"^{_CLOCK}$"
 _BEGINS_DATE, _BEGINS_CLOCK = "^[0-9]{4}-", "^[0-9]{2}:"
-DAY = 86_400_000_000
-"""Its microseconds."""
+
+
+def decoded_texts(column: Any) -> "pl.Series":
+    """Return an Arrow column of bytes as texts, whatever the bytes are."""
+    found = pl.Series(pl.from_arrow(column), dtype=pl.Binary)
+    try:
+        return found.cast(pl.String)
+    except pl.exceptions.ComputeError:  # Some are no UTF-8, which polars does not say for each.
+        cells = [None if cell is None else decoded(cell) for cell in found.to_list()]
+        return pl.Series(cells, dtype=pl.String)
 
 
 def text_cells(texts: "pl.Series") -> FloatArray:

@@ -20,7 +20,7 @@ from dpsel.audit.mechanism import (
 )
 from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.registry import MECHANISMS
-from dpsel.system.workers import plan_threads
+from dpsel.system.threads import plan_threads
 from tests.audit.test_mutants import Weaker
 from tests.audited import audited, audited_command, caught_by, mechanism_request
 from tests.sample_tables import Silent

@@ -12,8 +12,8 @@ from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.randomness import make_randomness
 from dpsel.evaluation.data import DataSet
 from dpsel.evaluation.methods import RoundDraws
-from dpsel.system import workers
-from dpsel.system.workers import Threads
+from dpsel.system import threads
+from dpsel.system.threads import Threads
 from tests.cli.conftest import Dpsel
 from tests.sample_tables import Silent, numbers, request_for, selected
 
@@ -39,7 +39,7 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         yield from real(self, work, items, most)
         sizes.extend(made or [1])
 
-    monkeypatch.setattr(workers, "ThreadPoolExecutor", Counted)
+    monkeypatch.setattr(threads, "ThreadPoolExecutor", Counted)
     monkeypatch.setattr(Threads, "map", counted)
     return sizes
 

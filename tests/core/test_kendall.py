@@ -14,7 +14,7 @@ from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores import kendall
 from dpsel.core.scores.kendall import UNIT, KendallScore, inversions
-from dpsel.system.workers import Threads
+from dpsel.system.threads import Threads
 
 CELL = st.one_of(
     st.floats(allow_nan=True, allow_infinity=True, allow_subnormal=True),

@@ -13,7 +13,8 @@ import pytest
 
 from dpsel.core.mapper import IN_TURN, Mapper
 from dpsel.errors import UsageError
-from dpsel.system.workers import Threads, run_tasks
+from dpsel.system.threads import Threads
+from dpsel.system.workers import run_tasks
 from tests.cli.conftest import ROOT
 
 
@@ -32,7 +33,7 @@ def loaded(*arguments: str) -> list[bool]:
 
 def test_a_program_that_was_not_told_to_is_kept_on_one_thread_of_the_matrix_library() -> None:
     code = (
-        "import numpy, threadpoolctl; from dpsel.system.workers import one_blas_thread\n"
+        "import numpy, threadpoolctl; from dpsel.system.threads import one_blas_thread\n"
         "def most(): return max(one['num_threads'] for one in threadpoolctl.threadpool_info())\n"
         "before = most()\n"
         "with one_blas_thread(): print(before, most())\n"
