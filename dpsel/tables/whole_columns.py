@@ -131,7 +131,7 @@ class WholeColumns:
     def _read_again(self, groups: list[RowGroup]) -> tuple[FloatArray, Iterator[PendingBatch]]:
         """Return the target, and a few columns of all row groups at a time."""
         # Not before it is needed: a wide table needs no Arrow, which takes long to import.
-        from dpsel.tables.typed_cells import column_cells
+        from dpsel.tables.typed_cells import write_cells
 
         layout = self._layout
         marks = [layout.target] if layout.person is None else [layout.target, layout.person]
@@ -153,8 +153,7 @@ class WholeColumns:
                 columns = group.read(layout.features[first:last])
                 for column in range(last - first):
                     with plain_errors(self._table.label, _KIND):
-                        cells = column_cells(columns[column])
-                    X[place, column] = cells if keep is None else cells[keep]
+                        write_cells(columns[column], keep, X[place, column])
                     columns[column] = None
             return Batch(first, X, y)
 
