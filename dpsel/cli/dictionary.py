@@ -98,7 +98,7 @@ def check(
     from dpsel.dictionary.toml_file import read_dictionary
     from dpsel.system.output import print_text
     from dpsel.system.process import take_interrupts_back
-    from dpsel.system.workers import plan_threads
+    from dpsel.system.threads import plan_threads
     from dpsel.tables.opening import open_table
 
     take_interrupts_back()
