@@ -14,12 +14,14 @@ from dpsel.planning.options import (
     PlanFormat,
     PlanWriting,
     Simulation,
+    StandIn,
     TargetGuess,
     Wish,
 )
 
 if TYPE_CHECKING:
     from dpsel.planning.plan import Balance, Plan
+    from dpsel.reporter import Reporter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +42,7 @@ def plan(
     wish: Wish,
     guesses: Guesses,
     target: TargetGuess,
+    stand_in: StandIn,
     look: LedgerLook,
     simulation: Simulation,
     writing: PlanWriting,
@@ -53,17 +56,17 @@ def plan(
 
     Example: dpsel plan --rows 500 --features 30 --k 5 --epsilon 0.5,1,2,5
 
+    With a stand-in: dpsel plan --like public_cohort.parquet --target y --k 5
+
     With two classes: dpsel plan --rows 2000 --features 400 --k 10 --share 0.2 --auc 0.6:0.75
     """
     from dpsel.cli.terminal import TerminalReporter
-    from dpsel.planning.plan import make_plan
-    from dpsel.planning.request import make_plan_request
+    from dpsel.planning.request import asked_epsilons
     from dpsel.system.output import Output
     from dpsel.system.process import take_interrupts_back
 
     take_interrupts_back()
-    request = make_plan_request(wish, guesses, target, simulation)
-    balance = None if look.ledger is None else _balance(look, request.epsilons)
+    balance = None if look.ledger is None else _balance(look, asked_epsilons(wish))
     bar = not terminal.no_progress
     with ExitStack() as places:
         place = places.enter_context(Output(writing.output, force=writing.force))
@@ -71,10 +74,33 @@ def plan(
         if writing.report is not None:
             page = places.enter_context(Output(writing.report, force=writing.force))
         with TerminalReporter(quiet=terminal.quiet, bar=bar, work="planning") as reporter:
-            found = replace(make_plan(request, reporter), balance=balance)
+            made = _made(wish, guesses, target, simulation, stand_in, reporter)
+            found = replace(made, balance=balance)
         if page is not None:
             page.write(_page(found).encode())
         place.write(_text(found, writing.plan_format).encode())
+
+
+def _made(
+    wish: Wish,
+    guesses: Guesses,
+    target: TargetGuess,
+    simulation: Simulation,
+    stand_in: StandIn,
+    reporter: "Reporter",
+) -> "Plan":
+    """Return the plan; a stand-in imports what reads tables, and no other plan does."""
+    if stand_in == StandIn():
+        from dpsel.planning.plan import make_plan
+        from dpsel.planning.request import make_plan_request
+
+        return make_plan(make_plan_request(wish, guesses, target, simulation), reporter)
+    from dpsel.planning.like import make_like_plan, make_like_request, read_stand_in
+    from dpsel.planning.request import asked_picks
+
+    table = read_stand_in(stand_in, asked_picks(wish), reporter)
+    request = make_like_request(wish, guesses, target, simulation, table)
+    return make_like_plan(request, table, reporter)
 
 
 def _text(plan: "Plan", plan_format: PlanFormat) -> str:

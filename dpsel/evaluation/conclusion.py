@@ -45,7 +45,7 @@ def _mean(cells: Sequence[Row]) -> float:
 
 def _share_of_best(row: Row) -> float:
     """Return an accuracy as a share of what can be reached."""
-    return float(row["accuracy"]) / min(1.0, row["true_size"] / row["k"])
+    return float(row["accuracy"]) / min(1.0, float(row["true_size"]) / float(row["k"]))
 
 
 def _right(row: Row) -> str:

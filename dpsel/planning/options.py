@@ -11,7 +11,7 @@ from dpsel.evaluation.options import ResultsWriting
 from dpsel.options import option, same_as
 from dpsel.selection.options import Privacy
 
-GUESSES, TARGET, OUTPUT = "Guesses", "Target", "Output"
+GUESSES, TARGET, LIKE, OUTPUT = "Guesses", "Target", "A public stand-in", "Output"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +85,32 @@ class TargetGuess:
         "The share, or a number that half of the rows are above, is public: stump need not pay.",
         False,
         panel=TARGET,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StandIn:
+    """A public or synthetic table that resembles the private one."""
+
+    like: str | None = option(
+        "--like FILE",
+        "Plan with the rows of this table, which must be public or synthetic.",
+        None,
+        panel=LIKE,
+    )
+    target: str | None = option("--target COLUMN", "Its target.", None, panel=LIKE)
+    positive: str | None = option(
+        "--positive LABEL",
+        "For a text target: this label counts 1, any other -1.",
+        None,
+        panel=LIKE,
+    )
+    truth: str | None = option(
+        "--truth NAMES",
+        "Its right features: names with commas.",
+        None,
+        shown="the K most correlated",
+        panel=LIKE,
     )
 
 

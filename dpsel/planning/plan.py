@@ -118,6 +118,8 @@ class Plan:
     picks: Mapping[float, int]
     """For each epsilon, how many features are picked."""
     balance: Balance | None = None
+    like: str | None = None
+    """The public stand-in, if there is one."""
 
     @property
     def by_chance(self) -> float:
@@ -134,7 +136,7 @@ class Plan:
         request = self.request
         return {
             "schema": SCHEMA_ID,
-            "guessed": _guessed(request),
+            "guessed": {**_guessed(request), "like": self.like},
             "share_by_chance": round(self.by_chance, 6),
             "methods": [self._method(method) for method in self.curves],
             "use": {"method": str(self.advice.method), "why": self.advice.why},
@@ -200,6 +202,19 @@ def _guessed(request: PlanRequest) -> dict[str, Any]:
     }
 
 
+class Done:
+    """Tells how far a plan is."""
+
+    def __init__(self, reporter: Reporter, steps: int) -> None:
+        """Tell `reporter`, which hears of so many steps."""
+        self._reporter, self._steps, self._done = reporter, steps, 0
+
+    def step(self) -> None:
+        """One more step is done."""
+        self._done += 1
+        self._reporter.progress(self._done / self._steps)
+
+
 def make_plan(request: PlanRequest, reporter: Reporter | None = None) -> Plan:
     """Simulate tables, draw from them as `select` would, and say what came of it.
 
@@ -210,8 +225,14 @@ def make_plan(request: PlanRequest, reporter: Reporter | None = None) -> Plan:
         Tested by: tests/planning/test_plan.py
     """
     methods = methods_for(request.design.target.classes, up_to=request.up_to)
-    done = _Done(reporter or Reporter(), 3 * len(methods) + len(request.epsilons))
-    curves = _curves(request, methods, done)
+    done = Done(reporter or Reporter(), 3 * len(methods) + len(request.epsilons))
+    return completed(request, _curves(request, methods, done), done)
+
+
+def completed(
+    request: PlanRequest, curves: Mapping[Method, Curve], done: Done, like: str | None = None
+) -> Plan:
+    """Return the plan that curves lead to."""
     advice = advise(curves, request)
     return Plan(
         request=request,
@@ -219,19 +240,8 @@ def make_plan(request: PlanRequest, reporter: Reporter | None = None) -> Plan:
         smallest_effects=_smallest_effects(request, advice.method, done),
         advice=advice,
         picks={epsilon: _picks(request, epsilon) for epsilon in request.epsilons},
+        like=like,
     )
-
-
-class _Done:
-    """Tells how far a plan is."""
-
-    def __init__(self, reporter: Reporter, steps: int) -> None:
-        self._reporter, self._steps, self._done = reporter, steps, 0
-
-    def step(self) -> None:
-        """One more step is done."""
-        self._done += 1
-        self._reporter.progress(self._done / self._steps)
 
 
 def _wanted(request: PlanRequest) -> Wanted:
@@ -247,9 +257,14 @@ def _picks(request: PlanRequest, epsilon: float) -> int:
     return affordable_picks(request.k, design.features, epsilon, design.rows)
 
 
-def _curves(request: PlanRequest, methods: Sequence[Method], done: _Done) -> dict[Method, Curve]:
+def tried_epsilons(request: PlanRequest) -> tuple[float, ...]:
+    """Return the epsilons that were asked for, and some between to find the smallest by."""
+    return tuple(sorted({*_GRID, *request.epsilons}))
+
+
+def _curves(request: PlanRequest, methods: Sequence[Method], done: Done) -> dict[Method, Curve]:
     """Return the curve of every method."""
-    epsilons = tuple(sorted({*_GRID, *request.epsilons}))
+    epsilons = tried_epsilons(request)
     found: dict[Method, list[FloatArray]] = {method: [] for method in methods}
     for design in request.scenarios:
         simulated = simulate(design, request.tables, request.seed)
@@ -257,10 +272,10 @@ def _curves(request: PlanRequest, methods: Sequence[Method], done: _Done) -> dic
             shares = shares_of(method, simulated, _wanted(request))
             found[method].append(np.array([shares.at(epsilon) for epsilon in epsilons]))
             done.step()
-    return {method: _curve(epsilons, *shares) for method, shares in found.items()}
+    return {method: curve_of(epsilons, *shares) for method, shares in found.items()}
 
 
-def _curve(
+def curve_of(
     epsilons: tuple[float, ...], worse: FloatArray, guessed: FloatArray, better: FloatArray
 ) -> Curve:
     """Return the curve of a method, from the shares of every epsilon and table."""
@@ -271,7 +286,7 @@ def _curve(
 
 
 def _smallest_effects(
-    request: PlanRequest, method: Method, done: _Done
+    request: PlanRequest, method: Method, done: Done
 ) -> dict[float, float | None]:
     """Return for each epsilon how strong equal effects must be for the wanted share."""
     design = request.design

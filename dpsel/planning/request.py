@@ -129,7 +129,7 @@ def make_plan_request(
 ) -> PlanRequest:
     """Check what a user guesses and wishes."""
     if guesses.rows is None or guesses.features is None:
-        raise UsageError("give --rows N and --features D")
+        raise UsageError("give --rows N and --features D, or a stand-in with --like FILE")
     kind = _kind(target)
     k = asked_picks(wish)
     effects = _effects(guesses, kind, k)

@@ -39,8 +39,15 @@ def guessed_words(plan: Plan) -> str:
         sure = f"{what} may be wrong by a factor of {request.within:g}."
     return (
         f"{design.rows:,} rows, {design.features:,} features, of which {len(effects):,} matter, "
-        f"with {how}; the target is {design.target.words()}. {sure} No table was opened."
+        f"with {how}; the target is {design.target.words()}. {sure} {opened_words(plan)}"
     )
+
+
+def opened_words(plan: Plan) -> str:
+    """Return which tables were opened."""
+    if plan.like is None:
+        return "No table was opened."
+    return f"No table was opened but {plan.like}, which must be public or synthetic."
 
 
 def heading_words(plan: Plan) -> str:

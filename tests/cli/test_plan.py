@@ -121,7 +121,7 @@ def test_a_plan_is_written_whole_and_replaces_nothing(tmp_path: Path, dpsel: Dps
     assert (refused.code, place.read_text()) == (5, "old")
     wrong = dpsel("plan", "--rows", "60", "--k", "2")
     assert wrong.code == 2
-    assert wrong.err == "error: give --rows N and --features D\n"
+    assert wrong.err.startswith("error: give --rows N and --features D, or a stand-in with --like")
 
 
 def test_the_report_is_one_public_page_with_a_figure(tmp_path: Path, dpsel: Dpsel) -> None:

@@ -1,0 +1,187 @@
+"""Plans with a stand-in: a public or synthetic table, whose rows are drawn again and again."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.bounds import UNIT_INTERVAL, Bounds, Interval
+from dpsel.core.guarantee import Unit, check_at_least, check_k
+from dpsel.core.matrix import TiledMatrix
+from dpsel.core.randomness import SeededRandomness, derived_seed, seeded_generator
+from dpsel.core.target import Target
+from dpsel.errors import InputError, UsageError
+from dpsel.evaluation.data import DataSet, TableRequest, Truth, load_table
+from dpsel.evaluation.methods import Draws, ScoreDraws, StumpDraws, parse_methods, table_scores
+from dpsel.evaluation.metrics import accuracies, correlations
+from dpsel.planning.options import Guesses, Simulation, StandIn, TargetGuess, Wish
+from dpsel.planning.plan import Curve, Done, Plan, completed, curve_of, tried_epsilons
+from dpsel.planning.request import (
+    Design,
+    Effects,
+    PlanRequest,
+    TargetKind,
+    asked_epsilons,
+    asked_picks,
+    asked_tables,
+    checked_factor,
+    checked_share,
+)
+from dpsel.planning.shares import CLIP, methods_for
+from dpsel.reporter import Reporter
+from dpsel.selection.options import Method
+from dpsel.tables.bounds_file import uniform_bounds
+from dpsel.tables.columns import Wanted
+from dpsel.tables.formats import FileFormat
+
+_TABLES, _DRAWS = 4, 4
+_WEAKEST, _STRONGEST = 1e-3, 0.95
+
+
+@dataclass(frozen=True)
+class StandInTable:
+    """The rows of a stand-in, and its right features. Public: so whoever named it says."""
+
+    place: str
+    rows: DataSet
+    bounds: Bounds
+    target: Target
+    right: IntArray = field(repr=False)
+
+
+def read_stand_in(stand_in: StandIn, k: int, reporter: Reporter) -> StandInTable:
+    """Read a stand-in; right are the columns that were named, or the k most correlated ones."""
+    if stand_in.like is None or stand_in.target is None:
+        raise UsageError("--like FILE and --target COLUMN go together")
+    wanted = Wanted(stand_in.target, labels=stand_in.positive is not None)
+    request = TableRequest(
+        *(wanted, stand_in.positive, False, uniform_bounds(UNIT_INTERVAL), FileFormat(), 1)
+    )
+    data = load_table(stand_in.like, "stand-in", request, reporter)
+    rows = data.raw
+    if isinstance(rows.X, TiledMatrix):
+        raise InputError(f"{stand_in.like}: a stand-in must fit in memory; take some of its rows")
+    check_k(k, len(data.features))
+    check_at_least(2, len(rows.y), "the stand-in's rows")
+    if stand_in.truth is None:
+        right = np.argsort(-correlations(np.nan_to_num(rows.X), np.nan_to_num(rows.y)))[:k]
+    else:
+        names = tuple(part.strip() for part in stand_in.truth.split(",") if part.strip())
+        known = Truth("names", names=names).found(rows, data.features).known
+        assert known is not None
+        right = known
+    if not len(right):
+        raise UsageError("--truth names no column")
+    return StandInTable(stand_in.like, rows, _bounds(rows, data.target), data.target, right)
+
+
+def _bounds(rows: DataSet, target: Target) -> Bounds:
+    """Return bounds of some standard deviations: those of a public table are public."""
+    lower, upper = _around(rows.X)
+    two = target.classes == 2
+    own = UNIT_INTERVAL
+    if not two:
+        low, high = _around(rows.y[:, np.newaxis])
+        own = Interval(float(low[0]), float(high[0]))
+    return Bounds(lower, upper, own, two)
+
+
+def _around(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mean of each column, less and plus some standard deviations."""
+    known = np.where(np.isfinite(X), X, np.nan)
+    some = np.isfinite(X).any(axis=0)
+    mean = np.nan_to_num(np.nanmean(np.where(some, known, 0.0), axis=0))
+    deviation = np.nan_to_num(np.nanstd(np.where(some, known, 0.0), axis=0))
+    deviation[deviation == 0.0] = 1.0
+    return mean - CLIP * deviation, mean + CLIP * deviation
+
+
+def make_like_request(
+    wish: Wish, guesses: Guesses, kind: TargetGuess, simulation: Simulation, table: StandInTable
+) -> PlanRequest:
+    """Check what goes with a stand-in; the table itself says the rest."""
+    if replaced(guesses) or kind != TargetGuess():
+        raise UsageError("--like tells the features and the target; leave out guesses of these")
+    if wish.up_to is not None:
+        raise UsageError("--like goes with --k, not with --up-to")
+    X, y = np.nan_to_num(table.rows.X), np.nan_to_num(table.rows.y)
+    found = np.clip(correlations(X, y)[table.right], _WEAKEST, _STRONGEST)
+    effects = tuple(sorted(map(float, found), reverse=True))
+    two = table.target.classes == 2
+    share = min(0.999, max(0.001, float((y > 0).mean())))
+    features = X.shape[1]
+    return PlanRequest(
+        design=Design(
+            len(y) if guesses.rows is None else guesses.rows,
+            features,
+            Effects(len(effects), effects[-1], effects[0], effects),
+            TargetKind(2, share) if two else TargetKind(),
+        ),
+        k=asked_picks(wish),
+        up_to=False,
+        epsilons=asked_epsilons(wish),
+        find=checked_share(wish.find, "find"),
+        within=checked_factor(guesses.within),
+        matter_guessed=False,
+        neighbors=wish.neighbors,
+        tables=_TABLES if simulation.tables is None else asked_tables(simulation, features),
+        seed=check_at_least(0, simulation.seed, "seed"),
+    )
+
+
+def replaced(guesses: Guesses) -> bool:
+    """Return whether something is guessed that a stand-in says itself."""
+    given = (guesses.features, guesses.matter, guesses.effect, guesses.auc)
+    return any(guess is not None for guess in given)
+
+
+def make_like_plan(
+    request: PlanRequest, table: StandInTable, reporter: Reporter | None = None
+) -> Plan:
+    """Draw rows of the stand-in, as many as were guessed, and select from them as `evaluate` would.
+
+    Privacy:
+        Guarantee: none is needed; the stand-in is public, and everything is drawn with a seed.
+        Tested by: tests/planning/test_like.py
+    """
+    methods = methods_for(request.design.target.classes, up_to=False)
+    done = Done(reporter or Reporter(), 3 * len(methods) + len(request.epsilons))
+    epsilons = tried_epsilons(request)
+    curves: dict[Method, Curve] = {}
+    for method in methods:
+        shares = []
+        for design in request.scenarios:
+            each = [_shares(method, table, design.rows, request, i) for i in range(request.tables)]
+            shares.append(np.array(each).T)
+            done.step()
+        curves[method] = curve_of(epsilons, *shares)
+    return completed(request, curves, done, like=table.place)
+
+
+def _shares(
+    method: Method, table: StandInTable, rows: int, request: PlanRequest, number: int
+) -> list[float]:
+    """Return the share of right picks at every epsilon, from rows drawn with replacement."""
+    rng = seeded_generator(derived_seed(request.seed, "rows", rows, number))
+    chosen = rng.integers(0, len(table.rows.y), rows)
+    some = DataSet(np.asfortranarray(table.rows.X[chosen]), table.rows.y[chosen])
+    draws = _draws(method, some, table, request)
+    seeded = SeededRandomness(derived_seed(request.seed, "draws", method, number))
+    found = []
+    for epsilon in tried_epsilons(request):
+        picks = draws.draw(request.k, epsilon, _DRAWS, seeded).picks
+        found.append(float(accuracies(picks, table.right).mean()))
+    return found
+
+
+def _draws(method: Method, rows: DataSet, table: StandInTable, request: PlanRequest) -> Draws:
+    """Return what `evaluate` draws from."""
+    asked = parse_methods([str(method)])[0]
+    assert asked.mechanism is not None
+    parameters = asked.parameters(None)
+    if method is Method.STUMP:
+        return StumpDraws(
+            rows, table.target, request.neighbors, Unit(), asked.mechanism, parameters
+        )
+    scores = table_scores(asked.ranking, rows, table.bounds, request.neighbors, Unit())
+    return ScoreDraws(scores, asked.mechanism, parameters)
