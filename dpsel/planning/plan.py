@@ -322,7 +322,16 @@ def advise(curves: Mapping[Method, Curve], request: PlanRequest) -> Advice:
     why = f"most right picks over these epsilons ({shares})"
     if mean[chosen] < most:
         why = f"as many right picks as any, up to {100 * _ALIKE:.0f} % ({shares}), without bounds"
-    return Advice(chosen, why)
+    return Advice(chosen, why + _exception(chosen, curves, request.find))
+
+
+def _exception(chosen: Method, curves: Mapping[Method, Curve], find: float) -> str:
+    """Return which method to take for the wanted share, if the chosen one never finds it."""
+    needed = {method: curve.needed(find)[0] for method, curve in curves.items()}
+    known = {method: epsilon for method, epsilon in needed.items() if epsilon is not None}
+    if chosen in known or not known:
+        return ""
+    return f"; but for {100 * find:.0f} % take {min(known, key=known.__getitem__)}"
 
 
 def _mean(curve: Curve, epsilons: Sequence[float]) -> float:

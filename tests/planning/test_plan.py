@@ -13,7 +13,7 @@ import pytest
 from dpsel.core.guarantee import Neighbors
 from dpsel.errors import UsageError
 from dpsel.planning.options import Guesses, Simulation, TargetGuess, Wish
-from dpsel.planning.plan import Curve, Plan, first_reached, make_plan, rising
+from dpsel.planning.plan import Curve, Plan, advise, first_reached, make_plan, rising
 from dpsel.planning.request import (
     Design,
     Effects,
@@ -27,6 +27,7 @@ from dpsel.planning.request import (
 from dpsel.planning.shares import Wanted, methods_for, shares_of
 from dpsel.planning.simulate import simulate
 from dpsel.planning.text import plan_text
+from dpsel.selection.options import Method
 from tests.planning.designs import Known, evaluated
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "dpsel/planning/plan.schema.json").read_text())
@@ -124,6 +125,19 @@ def test_a_plan_says_so_when_no_epsilon_will_do(plan: Plan) -> None:
     assert "No epsilon up to 20 will do for 80 % right picks, by any method." in text
     assert "No epsilon" not in words_of(plan, 0.9)
     assert "fewer features matter than are picked, so at most 50 % can" in words_of(plan, 0.4, k=4)
+
+
+def test_advice_names_another_method_where_only_that_finds_what_is_wanted(plan: Plan) -> None:
+    epsilons = (0.5, 2.0, 20.0)
+    early, late = np.array([0.6, 0.7, 0.75]), np.array([0.1, 0.5, 0.9])
+    curves = {
+        Method.STUMP: Curve(epsilons, early, early, early),
+        Method.KENDALL: Curve(epsilons, late, late, late),
+    }
+    advice = advise(curves, plan.request)
+    assert advice.method is Method.STUMP
+    assert advice.why.endswith("(stump 65 %, kendall 30 %); but for 80 % take kendall")
+    assert "but for" not in advise(curves, replace(plan.request, find=0.5)).why
 
 
 @pytest.mark.parametrize(
