@@ -126,7 +126,7 @@ def test_what_is_not_there_is_refused(place: Path, dpsel: Dpsel) -> None:
 def test_a_ledger_that_was_changed_makes_no_card(place: Path, dpsel: Dpsel) -> None:
     tamper(place, "UPDATE charges SET epsilon = '0.1'")
     result = dpsel("card", "record.json", "--ledger", "patients")
-    assert (result.code, result.out) == (3, "")
+    assert (result.code, result.out) == (3, ""), result.err
     assert "does not verify" in result.err
 
 
