@@ -16,6 +16,8 @@ PANDAS = b"pandas"
 
 # What Arrow calls an index of pandas that has no name of its own.
 _UNNAMED_INDEX = re.compile(r"__index_level_[0-9]+__")
+# How it begins, and how a name of blanks alone does.
+_UNNAMED, _BLANK = "__", ("", " ", "  ")
 
 
 class Kind(Enum):
@@ -183,7 +185,7 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
         _refuse_person(columns[person], label)
     return Layout(
         features=tuple(features),
-        names=tuple(names[i] for i in features),
+        names=tuple(map(names.__getitem__, features)),
         target=target,
         labels=wanted.labels,
         person=person,
@@ -201,14 +203,20 @@ def _refuse_never(names: Sequence[str], wanted: Wanted) -> None:
 
 def visible_columns(columns: Sequence[Column]) -> Sequence[Column]:
     """Return the columns that a user can ask for: all but the hidden ones."""
-    # Names that begin otherwise are passed over fast: there may be a million.
-    if not any(column.name.startswith("__") or column.nameless for column in columns):
+    if _beginnings(columns).isdisjoint((_UNNAMED, *_BLANK)):
         return columns
     return [column for column in columns if not column.hidden]
 
 
+def _beginnings(columns: Sequence[Column]) -> set[str]:
+    """Return the first two signs of all names, in one fast pass: there may be a million."""
+    return {column.name[:2] for column in columns}
+
+
 def nameless_notes(columns: Sequence[Column], label: str) -> list[str]:
     """Return what the holder should know about columns that are left out for want of a name."""
+    if _beginnings(columns).isdisjoint(_BLANK):
+        return []
     places = [place for place, column in enumerate(columns, start=1) if column.nameless]
     if not places:
         return []

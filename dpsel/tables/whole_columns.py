@@ -124,8 +124,9 @@ class WholeColumns:
         if isinstance(self._table, HasWholeColumns):
             # Its batches are whole columns, and the first one is read already.
             batches = self._table.pending_batches(self._layout, self._rows)
-            first = next(batches)
-            return first.read().y, chain([first], batches)
+            begun = next(batches)
+            first = begun.read()
+            return first.y, chain([PendingBatch.of(first, begun.done)], batches)
         return self._kept(lambda batch: batch)
 
     def _read_again(self, groups: list[RowGroup]) -> tuple[FloatArray, Iterator[PendingBatch]]:

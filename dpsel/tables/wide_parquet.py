@@ -157,7 +157,9 @@ class WideParquetTable:
                     target = found.column(layout.target, numbers=not layout.labels)
                     person = None if layout.person is None else found.column(layout.person)
                     these = rows.rows(target, person)
-                matrix = found.cells(features) if rows.words else found.matrix(features)
+                floats = rows.words and found.floats(features)
+                words = rows.words and not floats
+                matrix = found.cells(features) if words else found.matrix(features)
             # The threads share what is to do with it.
             share = max(1, len(features)) if layout.whole_rows else self._share
             for start in range(0, max(1, len(features)), share):
@@ -166,8 +168,9 @@ class WideParquetTable:
                     place: int = first + start,
                     some: RealArray = matrix[:, start : start + share],
                     rows: RowsRead = these,
+                    floats: bool = floats,
                 ) -> Batch:
-                    return rows.batch(place, some)
+                    return rows.batch(place, without_words(some) if floats else some)
 
                 done = first + min(start + share, len(features))
                 yield PendingBatch(read, min(1.0, done / max(1, count)))
@@ -208,8 +211,10 @@ class WideParquetTable:
     def _read(self, positions: list[int]) -> "_Columns":
         """Read columns by position. All is fastest."""
         ordered = sorted(set(positions))
-        frame = self._scan.read(ordered if len(ordered) < len(self.columns) else None)
-        if frame.columns != [self.columns[position].name for position in ordered]:
+        some = len(ordered) < len(self.columns)
+        frame = self._scan.read(ordered if some else None)
+        these = map(self.columns.__getitem__, ordered) if some else self.columns
+        if frame.columns != [column.name for column in these]:
             raise InputError(f"{self.label}: its columns were read in two ways; this is no table")
         return _Columns(frame, ordered, self._all_floats)
 
@@ -249,11 +254,15 @@ class _Columns:
             frame = frame.cast(pl.Float64, strict=False)
         return np.asarray(frame.to_numpy(), order="F")
 
+    def floats(self, positions: Sequence[int]) -> bool:
+        """Return whether columns are floats, and so hold no words."""
+        if self._all_floats:
+            return True
+        dtypes = self._frame.dtypes
+        return all(dtypes[self._place[position]].is_float() for position in positions)
+
     def cells(self, positions: Sequence[int]) -> FloatArray:
         """Return columns of any types: numbers, words, NaN where a cell is missing."""
-        dtypes = self._frame.dtypes
-        if self._all_floats or all(dtypes[self._place[p]].is_float() for p in positions):
-            return without_words(self.matrix(positions))
         # Not before it is needed: to import Arrow takes a sixth of a wide table's time.
         from dpsel.tables.typed_cells import column_cells
 

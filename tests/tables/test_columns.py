@@ -40,6 +40,17 @@ def test_a_column_without_a_name_is_no_feature_and_moves_no_other() -> None:
             names(NAMELESS, **asked)
 
 
+@pytest.mark.parametrize("blank", ["", " ", "  ", "     "])
+def test_a_name_of_blanks_alone_is_none_and_other_names_may_begin_like_it(blank: str) -> None:
+    odd = [Column(" a", Kind.NUMBER), Column("__a", Kind.NUMBER), Column("  b", Kind.NUMBER)]
+    assert names([*COLUMNS, *odd]) == (*names(), " a", "__a", "  b")
+    assert nameless_notes(odd, "t") == []
+    hidden = [Column(blank, Kind.NUMBER), Column("__index_level_0__", Kind.NUMBER)]
+    for column in hidden:
+        assert names([column, *COLUMNS]) == names()
+    assert nameless_notes([*odd, *hidden], "t") == ["t: column 4 has no name, so it is left out"]
+
+
 def test_columns_without_a_name_are_told_by_their_place() -> None:
     assert nameless_notes(COLUMNS, "t.csv") == []
     assert nameless_notes(NAMELESS[:3], "t.csv") == [
