@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpsel.budget.amounts import Amount, cost_of
-from dpsel.budget.options import Payment
+from dpsel.budget.payment import Payment
 from dpsel.budget.place import (
     NAME_VARIABLE,
     REQUIRE_LEDGER,

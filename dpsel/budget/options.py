@@ -1,4 +1,4 @@
-"""The options of `dpsel budget`, and of runs that a ledger pays for: each group is a record.
+"""The options of `dpsel budget`: each group is a record.
 
 Imports nothing heavy: the command line shows these, and `--help` is instant.
 """
@@ -8,84 +8,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from dpsel.budget.place import (
-    REQUIRE_END_TO_END,
-    REQUIRE_LEDGER,
-    Demands,
-    is_customary,
-    is_demanded,
-    ledger_from_environment,
-    ledger_place,
-)
+from dpsel.budget.payment import Payment
+from dpsel.budget.place import is_customary, ledger_place
 from dpsel.core.guarantee import Neighbors
 from dpsel.errors import UsageError
 from dpsel.options import option, same_as
 
-BUDGET, PRIVACY = "Budget", "Privacy"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Payment:
-    """Which ledger pays for a run, and what a run must be to be let through."""
-
-    ledger: str | None = option(
-        "--ledger NAME",
-        "Charge this ledger before a row is read, or refuse. See `dpsel budget`.",
-        None,
-        shown="DPSEL_LEDGER, if set",
-        panel=BUDGET,
-    )
-    ledger_file: str | Path | None = option(
-        "--ledger-file FILE",
-        "The SQLite file of the ledgers.",
-        None,
-        shown="DPSEL_LEDGER_FILE, or dpsel/ledger.sqlite3 where the user's data are",
-        panel=BUDGET,
-    )
-    run_id: str | None = option(
-        "--run-id ID",
-        "Charge and draw once under this name; again, print the same release, at no cost.",
-        None,
-        panel=BUDGET,
-    )
-    note: str | None = option(
-        "--note TEXT",
-        "A line to keep beside the charge; no part of the record.",
-        None,
-        panel=BUDGET,
-    )
-    require_ledger: bool = option(
-        "--require-ledger",
-        "Refuse a run that no ledger is charged for.",
-        False,
-        shown="DPSEL_REQUIRE_LEDGER, if set",
-        panel=BUDGET,
-    )
-    require_end_to_end: bool = option(
-        "--require-end-to-end",
-        "Refuse a table or options whose guarantee would cover the selection only.",
-        False,
-        shown="DPSEL_REQUIRE_END_TO_END, if set",
-        panel=BUDGET,
-    )
-    dry_run: bool = option(
-        "--dry-run",
-        "Print what it would cost and leave, as JSON; read no table and charge nothing.",
-        False,
-        panel=BUDGET,
-    )
-
-    @property
-    def named_ledger(self) -> str | None:
-        """Return the ledger that is named, by option or environment."""
-        return self.ledger if self.ledger is not None else ledger_from_environment()
-
-    def demands(self) -> Demands:
-        """Return what is demanded, by option or environment."""
-        return Demands(
-            is_demanded(self.require_ledger, REQUIRE_LEDGER),
-            is_demanded(self.require_end_to_end, REQUIRE_END_TO_END),
-        )
+PRIVACY = "Privacy"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -101,8 +101,11 @@ def root(
 
 
 @cache
-def _command_line(asked: str | None) -> Any:
-    """Return the command line with the command that is asked for; of the others only the names."""
+def _command_line(asked: str | None, *, alone: bool = False) -> Any:
+    """Return the command line with the command that is asked for.
+
+    Of the others it has the names, or if it is asked for `alone`, nothing.
+    """
     app = typer.Typer(
         cls=PlainGroup,
         callback=root,
@@ -115,7 +118,7 @@ def _command_line(asked: str | None) -> Any:
     for name in COMMANDS:
         if name == asked:
             add_command(app, name)
-        else:
+        elif not alone:
             add_name(app, name)
     return typer.main.get_command(app)
 
@@ -129,7 +132,9 @@ def run(arguments: Sequence[str]) -> int:
         _check_clock()
         # The options before a command take no values.
         asked = next((argument for argument in arguments if not argument.startswith("-")), None)
-        command = _command_line(asked if asked in COMMANDS else None)
+        known = asked if asked in COMMANDS else None
+        # What stands before a command may ask for the names of all, like --help.
+        command = _command_line(known, alone=known is not None and arguments[0] == known)
         code = command(args=list(arguments or ["--help"]), standalone_mode=False, prog_name="dpsel")
     except DpselError as error:
         say("error", str(error))

@@ -31,7 +31,9 @@ def form(command: Callable[..., None]) -> Callable[..., None]:
     flat: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
         if name in records:
-            flat += [_parameter(records[name], about) for about in fields(records[name])]
+            # Once for a record: this takes as long as all else that is done for its fields.
+            kinds = get_type_hints(records[name])
+            flat += [_parameter(about, kinds[about.name]) for about in fields(records[name])]
         else:
             kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
             flat.append(parameter.replace(annotation=hints[name], kind=kind))
@@ -51,10 +53,9 @@ def form(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _parameter(record: Any, about: "Field[Any]") -> inspect.Parameter:
+def _parameter(about: "Field[Any]", kind: Any) -> inspect.Parameter:
     """Return a field of a record as a parameter that Typer understands."""
     option: Option = about.metadata[KEY]
-    kind = get_type_hints(record)[about.name]
     if isinstance(kind, UnionType) and str in get_args(kind):
         # Python may be given more than a text, such as a mapping.
         kind = str | None

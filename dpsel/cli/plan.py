@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpsel.budget.options import BUDGET, LedgerPlace, Payment
+from dpsel.budget.options import LedgerPlace
+from dpsel.budget.payment import BUDGET, Payment
 from dpsel.cli.forms import form
 from dpsel.cli.options import Terminal
 from dpsel.options import option, same_as

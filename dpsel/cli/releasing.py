@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from dpsel.budget.account import NoAccount, Run, open_account
-from dpsel.budget.options import Payment
+from dpsel.budget.payment import Payment
 from dpsel.cli.options import Terminal, Writing
 from dpsel.cli.terminal import TerminalReporter, say
 from dpsel.errors import InputError, OutputError

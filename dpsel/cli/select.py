@@ -1,6 +1,6 @@
 """`dpsel select`."""
 
-from dpsel.budget.options import Payment
+from dpsel.budget.payment import Payment
 from dpsel.cli.forms import form
 from dpsel.cli.options import TableArgument, Terminal, Writing
 from dpsel.cluster.place import Place

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsel.budget.account import open_account
-from dpsel.budget.options import Payment
+from dpsel.budget.payment import Payment
 from dpsel.cluster.place import Place, Scheduler
 from dpsel.core.release import Selection
 from dpsel.dictionary.options import DictionaryFile

@@ -3,7 +3,6 @@
 import mmap
 import os
 import re
-import tempfile
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -118,6 +117,9 @@ def unnamed_file(*, buffering: int = -1) -> Any:
     Python would pass over a folder that it cannot write to, and rows would be on another disk than
     the user wants them on.
     """
+    # Imported where it is needed: most tables fit in memory.
+    import tempfile
+
     return tempfile.TemporaryFile(buffering=buffering, dir=os.environ.get("TMPDIR") or None)
 
 

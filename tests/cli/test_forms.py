@@ -24,6 +24,7 @@ from tests.cli.test_terminal import BOUNDED, CSV, ENVIRONMENT, PAPER
 SPARED = [
     *("pydantic", "sqlite3", "scipy", "rich", "numpy.random", "tomllib", "pyarrow.compute"),
     *("multiprocessing", "secrets", "dpsel.dictionary.facts", "dpsel.selection.described"),
+    "dpsel.budget.options",
 ]
 ASK = ("--target", "y", "--k", "2", "--epsilon", "1")
 
@@ -94,9 +95,9 @@ def test_values_are_those_that_were_given(dpsel: Dpsel) -> None:
     ("table", "more", "spared"),
     [
         (CSV, PAPER, [*SPARED, "pyarrow"]),
-        (BOUNDED, PAPER, [*SPARED, "polars"]),
+        (BOUNDED, PAPER, [*SPARED, "polars", "tempfile"]),
         (CSV, ("--quiet",), [*SPARED, "pyarrow"]),
-        (BOUNDED, ("--quiet",), [*SPARED, "polars"]),
+        (BOUNDED, ("--quiet",), [*SPARED, "polars", "tempfile"]),
     ],
 )
 def test_a_run_imports_no_more_than_it_needs(
