@@ -7,7 +7,7 @@ import numpy as np
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray, WordArray
 
 # So many cells go through all steps at once, while they are in the processor's cache.
-_CELLS_AT_ONCE = 1 << 16
+_CELLS_AT_ONCE = 1 << 15
 _ONE = np.uint64(1)
 _MAGNITUDE = np.uint64((1 << 63) - 1)
 _INFINITY = np.uint64(0x7FF0 << 48)
