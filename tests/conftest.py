@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from hypothesis import settings
 # As the command says before numpy is loaded; without it, every run in this process looks for the
 # matrix libraries once more.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+# Hundreds of processes are started: each would compile the package anew, a third of its start.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 _MEMORY = Path("/dev/shm")
 _ROOM = 4 << 30
