@@ -381,7 +381,7 @@ def test_a_sweep_killed_at_random_moments_ends_as_if_undisturbed(tmp_path: Path)
     while kills < 4:
         goal = len(finished_keys(journal)) + moments.randrange(1, 25)
         while process.poll() is None and len(finished_keys(journal)) < goal:
-            time.sleep(0.002)
+            time.sleep(0.02)
         if process.poll() is not None:
             break
         process.send_signal(signal.SIGKILL)
@@ -402,14 +402,14 @@ def test_nothing_that_was_finished_is_done_again(tmp_path: Path) -> None:
     output, journal = tmp_path / "r.csv", tmp_path / "r.csv.unfinished"
     process = started(output)
     while process.poll() is None and len(finished_keys(journal)) < 20:
-        time.sleep(0.002)
+        time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait()
     before = journal.read_bytes()
     before = before[: before.rindex(b"\n") + 1]
     again = started(output, "--resume")
     while again.poll() is None and len(finished_keys(journal)) < 60:
-        time.sleep(0.002)
+        time.sleep(0.02)
     again.send_signal(signal.SIGKILL)
     again.wait()
     after = finished_keys(journal)
