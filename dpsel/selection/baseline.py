@@ -59,8 +59,8 @@ from dpsel.selection.options import (
 from dpsel.selection.request import Request, make_request, public_parameters
 from dpsel.selection.run import (
     bounds_of,
+    chosen_columns,
     covered,
-    layout_of,
     refuse_partial_scope,
     refuse_unbounded,
 )
@@ -198,7 +198,7 @@ class BaselineJob:
     @contextmanager
     def checked(self, table: Table, account: NoAccount) -> Iterator[None]:
         """Check columns, bounds and k."""
-        self._layout = layout_of(table, self._common, self._reporter)
+        self._layout, _ = chosen_columns(table, self._common, self._reporter)
         refuse_unbounded(table, self._common)
         self._bounds = bounds_of(table, self._layout, self._common)
         refuse_partial_scope(table, self._common, account)

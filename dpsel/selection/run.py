@@ -124,8 +124,7 @@ class TableJob:
     @contextmanager
     def checked(self, table: Table, account: NoAccount) -> Iterator[None]:
         """Check columns, bounds and k."""
-        self._layout = layout_of(table, self._request, self._reporter)
-        self._features = features_of(table, self._layout, self._request)
+        self._layout, self._features = chosen_columns(table, self._request, self._reporter)
         refuse_unbounded(table, self._request)
         refuse_partial_scope(table, self._request, account)
         self._bounds = bounds_of(table, self._layout, self._request)
@@ -222,8 +221,8 @@ class Found:
     cells: CellCounts
 
 
-def layout_of(table: Table, request: Request, reporter: Reporter) -> Layout:
-    """Return which columns play which part; refuse a k that does not fit them."""
+def chosen_columns(table: Table, request: Request, reporter: Reporter) -> tuple[Layout, Features]:
+    """Return which columns play which part, and what is selected from; refuse a k beyond that."""
     columns, wanted = table.columns, request.wanted
     if request.dictionary is not None:
         # Imported where it is needed, here and below: most runs have no dictionary.
@@ -231,13 +230,14 @@ def layout_of(table: Table, request: Request, reporter: Reporter) -> Layout:
 
         columns, wanted = told_columns(request.dictionary, columns, wanted)
     layout = choose_columns(columns, wanted, table.label)
-    check_k(request.k, len(features_of(table, layout, request).names))
+    features = _features_of(table, layout, request)
+    check_k(request.k, len(features.names))
     for note in nameless_notes(table.columns, table.label):
         reporter.note(note)
-    return layout
+    return layout, features
 
 
-def features_of(table: Table, layout: Layout, request: Request) -> Features:
+def _features_of(table: Table, layout: Layout, request: Request) -> Features:
     """Return what is selected from: the chosen columns, and groups of them."""
     if request.dictionary is None:
         return Features.of(layout.names, {})

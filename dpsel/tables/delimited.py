@@ -153,11 +153,6 @@ def numbers_of(cells: Cells, positions: Sequence[int]) -> FloatArray:
     return _numbers(cells, cells.parsed(positions), positions)
 
 
-def words_of(cells: Cells, positions: Sequence[int]) -> FloatArray:
-    """Return columns as cells of any type: numbers, words, NaN for what is missing."""
-    return _words(cells, cells.parsed(positions), positions)
-
-
 def _numbers(cells: Cells, matrix: FloatArray, positions: Sequence[int]) -> FloatArray:
     """Fill in numbers that the fast reader does not know: truth words, and blanks at the end.
 

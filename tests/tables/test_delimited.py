@@ -15,7 +15,7 @@ from dpsel.core.scores.registry import SCORES
 from dpsel.errors import InputError
 from dpsel.tables import delimited as cells_module
 from dpsel.tables import delimited_rows as rows_of_text
-from dpsel.tables.delimited import DelimitedTable, cells_of, numbers_of, words_of
+from dpsel.tables.delimited import DelimitedTable, cells_of, numbers_of
 from dpsel.tables.delimited_rows import rows_end
 from dpsel.tables.sources import Source
 from dpsel.tables.words import text_cells
@@ -81,7 +81,10 @@ def test_a_cell_means_the_same_in_a_wide_table_and_in_a_narrow_one(
     assert type(wide_cells).__name__ == "_WideCells"
     assert np.array_equal(narrow, expected, equal_nan=True)
     assert np.array_equal(wide, expected, equal_nan=True)
-    words = [words_of(cells, range(width)) for cells in (narrow_cells, wide_cells)]
+    words = [
+        cells_module._words(cells, cells.parsed(range(width)), range(width))
+        for cells in (narrow_cells, wide_cells)
+    ]
     assert words[0].tobytes() == np.asarray(words[1], order="F").tobytes()
     for column in range(width):
         texts = pl.Series([row[column] for row in rows], dtype=pl.String)
