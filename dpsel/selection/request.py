@@ -227,8 +227,7 @@ def _stump(
     target = _target(coding, facts)
     if target.in_rounds and mechanism != _IN_ROUNDS:
         raise UsageError(f"three classes or more are selected by {_IN_ROUNDS}, round by round")
-    k = privacy.k if privacy.up_to is None else privacy.up_to
-    return StumpRequest(target, int(k or 0), privacy.up_to is not None, privacy.rows)
+    return StumpRequest(target, _asked_k(privacy), privacy.up_to is not None, privacy.rows)
 
 
 def _target(coding: TargetCoding, facts: TargetFacts) -> Target:

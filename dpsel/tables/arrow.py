@@ -103,18 +103,17 @@ class ArrowFileTable:
 
     def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
         """Yield all batches, in order."""
-        marks = [layout.target] if layout.person is None else [layout.target, layout.person]
         with plain_errors(self.label, _KIND):
             for number in self._groups:
                 if layout.whole_rows:
                     batch = self._reader(None, mapped=True).get_batch(number)
                     yield from pending_batches(batch, layout, rows, self.label)
                     continue
-                found = self._read(number, marks)
+                found = self._read(number, layout.marks)
                 if len(found[0]) > _ROWS_AT_ONCE:
                     yield from self._cut_batches(number, found, layout, rows)
                     continue
-                these = rows.rows(found[0], None if layout.person is None else found[1])
+                these = rows.rows(*found)
                 yield from self._feature_batches(number, these, layout, rows)
 
     def cells(self) -> Iterator[tuple[int, list[Any]]]:

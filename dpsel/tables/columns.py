@@ -101,10 +101,14 @@ class Layout:
         )
 
     @property
+    def marks(self) -> list[int]:
+        """Return the positions of the target, and of the persons if there are any."""
+        return [self.target] if self.person is None else [self.target, self.person]
+
+    @property
     def read(self) -> tuple[int, ...]:
         """Return the positions of all columns that are read."""
-        persons = () if self.person is None else (self.person,)
-        return (*(self.all_features or self.features), self.target, *persons)
+        return (*(self.all_features or self.features), *self.marks)
 
     def moved(self, columns: Sequence[Column], there: Sequence[Column]) -> "Layout":
         """Return the layout of a table with the same columns in another order."""

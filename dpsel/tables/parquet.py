@@ -65,9 +65,8 @@ class ParquetTable:
 
     def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
         """Yield all batches, in order."""
-        marks = [place for place in (layout.target, layout.person) if place is not None]
         # Labels and persons are few: as a text for every row they may not fit in memory.
-        texts = [place for place in marks if self.columns[place].kind is Kind.TEXT]
+        texts = [place for place in layout.marks if self.columns[place].kind is Kind.TEXT]
         self._coded = self._names(texts)
         with plain_errors(self.label, _KIND):
             for group in self._groups:
@@ -112,9 +111,9 @@ class ParquetTable:
 
     def _whole_batches(self, group: int, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
         """Yield the batches of a row group whose target fits in memory."""
-        marks = [layout.target] if layout.person is None else [layout.target, layout.person]
+        marks = layout.marks
         found = self._select(self._file().read_row_group(group, self._names(marks)), marks)
-        these = rows.rows(found[0], None if layout.person is None else found[1])
+        these = rows.rows(*found)
         for first, some, done in self._column_groups(group, len(these.y), layout):
 
             def read(first: int = first, some: list[int] = some) -> Batch:
@@ -158,9 +157,9 @@ class ParquetTable:
             yield from rows_of_columns(self._whole_batches(group, layout, rows), count, done)
             return
         at_once = max(1, _CELLS_AT_ONCE // max(1, count))
-        marks = [layout.target] if layout.person is None else [layout.target, layout.person]
+        marks = layout.marks
         for found in self._batches(group, [*marks, *layout.features], at_once):
-            these = rows.rows(found[0], None if layout.person is None else found[1])
+            these = rows.rows(*found[: len(marks)])
             batch = these.batch(0, rows.features(found[len(marks) :]))
             done = self._done(group, 1.0)
             yield PendingBatch.of(batch, done)

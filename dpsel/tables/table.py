@@ -189,7 +189,7 @@ class RowReader:
 
         return number_columns(columns)
 
-    def rows(self, target: Any, person: Any | None) -> RowsRead:
+    def rows(self, target: Any, person: Any | None = None) -> RowsRead:
         """Return the rows of the next batch, from Arrow columns or a target of numbers."""
         return RowsRead(self.target(target), self.mask(person))
 

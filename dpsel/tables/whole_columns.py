@@ -135,13 +135,12 @@ class WholeColumns:
         from dpsel.tables.typed_cells import write_cells
 
         layout = self._layout
-        marks = [layout.target] if layout.person is None else [layout.target, layout.person]
         targets: list[FloatArray] = [np.empty(0)]
         kept: list[BoolArray | None] = []
         for group in groups:
-            found = group.read(marks)
+            found = group.read(layout.marks)
             with plain_errors(self._table.label, _KIND):
-                these = self._rows.rows(found[0], None if layout.person is None else found[1])
+                these = self._rows.rows(*found)
             kept.append(these.keep)
             targets.append(these.y if these.keep is None else these.y[these.keep])
         y = np.concatenate(targets)

@@ -146,13 +146,12 @@ class WideParquetTable:
             by_columns = self.pending_batches(replace(layout, whole_rows=False), rows)
             yield from rows_of_columns(by_columns, count, 1.0)
             return
-        marks = [layout.target] if layout.person is None else [layout.target, layout.person]
         these: RowsRead | None = None
         for first in range(0, max(1, count), self._width):
             features = list(layout.features[first : first + self._width])
             with plain_errors(self.label, _KIND):
                 # The first read brings target and person along.
-                found = self._read(features if these is not None else [*features, *marks])
+                found = self._read(features if these is not None else [*features, *layout.marks])
                 if these is None:
                     target = found.column(layout.target, numbers=not layout.labels)
                     person = None if layout.person is None else found.column(layout.person)
@@ -197,9 +196,8 @@ class WideParquetTable:
 
     def _in_utf8(self, layout: Layout, *, features: bool) -> bool:
         """Return whether polars takes the texts that are needed; one that is no UTF-8 stops it."""
-        marks = [place for place in (layout.target, layout.person) if place is not None]
-        marks += layout.features if features and not self._all_floats else ()
-        texts = [place for place in marks if self.columns[place].kind is Kind.TEXT]
+        read = [*layout.marks, *(layout.features if features and not self._all_floats else ())]
+        texts = [place for place in read if self.columns[place].kind is Kind.TEXT]
         try:
             with plain_errors(self.label, _KIND):
                 if texts:
