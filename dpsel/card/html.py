@@ -1,21 +1,20 @@
-"""A card as one page of HTML: `card.html`, filled; without scripts, links or requests."""
+"""A card as one page of HTML, with the style sheet `card.css`."""
 
-from html import escape
 from importlib.resources import files
-from string import Template
 
 from dpsel.card.words import Card, Name, Said, Section, Table, Words
-from dpsel.system.text import printable
+from dpsel.system.page import page_html, safe
 
 _NUMBERS = ("charge", "epsilon", "delta")
 
 
 def html_card(card: Card) -> str:
     """Return a card as a page that a browser shows and prints, in light or dark colours."""
-    page = Template(files("dpsel.card").joinpath("card.html").read_text(encoding="utf-8"))
-    body = "\n".join([*map(_warning, card.warnings), *map(_section, card.sections)])
+    style = files("dpsel.card").joinpath("card.css").read_text("utf-8")
+    parts = [*map(_warning, card.warnings), *map(_section, card.sections)]
+    lines = ["<main>", f"<h1>{_text(card.title)}</h1>", *parts, "</main>"]
     plain = "".join(part if isinstance(part, str) else part.text for part in card.title)
-    return page.substitute(title=_safe(plain), heading=_text(card.title), body=body)
+    return page_html(plain, style, "\n".join(lines))
 
 
 def _warning(words: Words) -> str:
@@ -25,11 +24,11 @@ def _warning(words: Words) -> str:
 
 def _section(section: Section) -> str:
     """Return a part of the page."""
-    lines = ["<section>", f"<h2>{_safe(section.heading)}</h2>"]
+    lines = ["<section>", f"<h2>{safe(section.heading)}</h2>"]
     lines += [f"<p>{_text(words)}</p>" for words in section.sentences]
     if section.facts:
         rows = [
-            f'<tr><th scope="row">{_safe(name)}</th><td>{_text(words)}</td></tr>'
+            f'<tr><th scope="row">{safe(name)}</th><td>{_text(words)}</td></tr>'
             for name, words in section.facts
         ]
         lines += ['<table class="facts">', *rows, "</table>"]
@@ -44,14 +43,14 @@ def _table(table: Table) -> list[str]:
     """Return a table; a wide one can be moved sideways, also by the keyboard."""
     kinds = [' class="number"' if name in _NUMBERS else "" for name in table.headings]
     head = "".join(
-        f'<th scope="col"{kind}>{_safe(name)}</th>'
+        f'<th scope="col"{kind}>{safe(name)}</th>'
         for name, kind in zip(table.headings, kinds, strict=True)
     )
     lines = ['<div class="scroll" tabindex="0" role="region" aria-label="charges">']
     lines += ['<table class="charges">', f"<thead><tr>{head}</tr></thead>", "<tbody>"]
     for row in table.rows:
         cells = zip(row, kinds, strict=True)
-        shown = "".join(f"<td{kind}>{_safe(cell)}</td>" for cell, kind in cells)
+        shown = "".join(f"<td{kind}>{safe(cell)}</td>" for cell, kind in cells)
         lines.append(f"<tr>{shown}</tr>")
     return [*lines, "</tbody>", "</table>", "</div>"]
 
@@ -64,10 +63,5 @@ def _text(words: Words) -> str:
 def _part(part: str | Name | Said) -> str:
     """Return a name as code, and any other words as they are."""
     if isinstance(part, Name):
-        return f"<code>{_safe(part.text)}</code>"
-    return _safe(part.text if isinstance(part, Said) else part)
-
-
-def _safe(text: str) -> str:
-    """Return a text that cannot be taken for markup."""
-    return escape(printable(text))
+        return f"<code>{safe(part.text)}</code>"
+    return safe(part.text if isinstance(part, Said) else part)

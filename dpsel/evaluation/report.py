@@ -1,4 +1,4 @@
-"""The report of an evaluation: `report.html`, filled; without scripts, links or requests."""
+"""The report of an evaluation: one page of HTML, with the style sheet `report.css`."""
 
 import base64
 import re
@@ -29,7 +29,7 @@ from dpsel.evaluation.metrics import (
     Metric,
 )
 from dpsel.preprocessing.options import Scale
-from dpsel.system.text import printable
+from dpsel.system.page import page_html, safe
 
 if TYPE_CHECKING:
     import polars as pl
@@ -93,11 +93,6 @@ class ReportColumn:
     meaning: str
     cell: Callable[[dict[str, Any]], str]
     is_number: bool = True
-
-
-def safe(text: str) -> str:
-    """Return any text as HTML, on one line."""
-    return escape(printable(text))
 
 
 def _decimals(name: str, places: int) -> Callable[[dict[str, Any]], str]:
@@ -286,7 +281,7 @@ def report_html(
         sections.append("<h2>Figures</h2>")
         sections += [figure_html(figure, number) for number, figure in enumerate(figures, start=1)]
     sections.append(results_table(results))
-    return page_html(title, _NOT_PRIVATE, sections)
+    return banner_page(title, _NOT_PRIVATE, sections)
 
 
 @dataclass(frozen=True)
@@ -305,17 +300,18 @@ _NOT_PRIVATE = Banner(
 )
 
 
-def page_html(title: str, banner: Banner, sections: Sequence[str]) -> str:
+def banner_page(title: str, banner: Banner, sections: Sequence[str]) -> str:
     """Return a page of sections that are HTML already; title and banner are plain text."""
-    frame = Template(files("dpsel.evaluation").joinpath("report.html").read_text("utf-8"))
-    return frame.substitute(
-        title=safe(title),
-        kind="banner public" if banner.public else "banner",
-        head=safe(banner.head),
-        about=safe(banner.about),
-        stamp=banner.head.lower(),
-        body="\n".join(sections),
-    )
+    style = Template(files("dpsel.evaluation").joinpath("report.css").read_text("utf-8"))
+    kind = "banner public" if banner.public else "banner"
+    lines = [
+        f'<div class="{kind}" role="note"><div>',
+        f"<strong>{safe(banner.head)}</strong>",
+        f"<p>{safe(banner.about)}</p>",
+        "</div></div>",
+        *("<main>", f"<h1>{safe(title)}</h1>", *sections, "</main>"),
+    ]
+    return page_html(title, style.substitute(stamp=banner.head.lower()), "\n".join(lines))
 
 
 def figure_html(figure: ReportFigure, number: int) -> str:

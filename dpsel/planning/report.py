@@ -4,10 +4,11 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dpsel.evaluation.figures.curves import accuracy_figure
-from dpsel.evaluation.report import Banner, both_themes, figure_html, page_html, safe
+from dpsel.evaluation.report import Banner, banner_page, both_themes, figure_html
 from dpsel.planning.plan import Plan
 from dpsel.planning.text import answer_words, guessed_words, heading_words, table_rows
 from dpsel.system.frames import pl
+from dpsel.system.page import safe
 
 if TYPE_CHECKING:
     from dpsel.evaluation.figures.palette import Theme
@@ -45,7 +46,7 @@ def plan_html(plan: Plan) -> str:
         _table(rows),
         *(f"<p>{safe(sentence)}</p>" for sentence in words[2:]),
     ]
-    return page_html(TITLE, _PUBLIC, sections)
+    return banner_page(TITLE, _PUBLIC, sections)
 
 
 def _table(rows: list[list[str]]) -> str:
