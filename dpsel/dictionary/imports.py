@@ -1,9 +1,7 @@
 """Dictionaries of other tools, by their public formats; the format is recognised, or said."""
 
 import csv
-import json
 from pathlib import Path
-from typing import Any
 
 from dpsel.dictionary.csvw import read_csvw
 from dpsel.dictionary.imported import Imported
@@ -13,6 +11,7 @@ from dpsel.dictionary.smartnoise import read_smartnoise
 from dpsel.dictionary.table_schema import read_table_schema
 from dpsel.dictionary.toml_file import read_text
 from dpsel.errors import InputError
+from dpsel.system.text import parsed
 
 
 def import_dictionary(path: str | Path, written_as: DictionaryFormat | None = None) -> Imported:
@@ -23,7 +22,7 @@ def import_dictionary(path: str | Path, written_as: DictionaryFormat | None = No
         return read_redcap(text, label)
     if written_as is DictionaryFormat.SMARTNOISE:
         return read_smartnoise(text, label)
-    content = _json(text, label)
+    content = parsed(text, label, "JSON")
     if written_as is DictionaryFormat.CSVW:
         return read_csvw(content, label)
     return read_table_schema(content, label)
@@ -39,17 +38,7 @@ def recognised(text: str, label: str) -> DictionaryFormat:
             return DictionaryFormat.SMARTNOISE
         formats = "|".join(DictionaryFormat)
         raise InputError(f"{label}: cannot tell its format; say which with --from {formats}")
-    content = _json(text, label)
+    content = parsed(text, label, "JSON")
     if isinstance(content, dict) and ("tableSchema" in content or "tables" in content):
         return DictionaryFormat.CSVW
     return DictionaryFormat.TABLE_SCHEMA
-
-
-def _json(text: str, label: str) -> Any:
-    """Return what a JSON holds."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{label}: is not JSON: {error}") from None
-    except (ValueError, RecursionError):
-        raise InputError(f"{label}: cannot be read as JSON") from None

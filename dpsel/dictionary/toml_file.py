@@ -34,7 +34,7 @@ from dpsel.dictionary.facts import (
     TargetColumn,
 )
 from dpsel.errors import InputError, UsageError
-from dpsel.system.text import nearest
+from dpsel.system.text import nearest, parsed
 
 _SECTIONS = ("person", "target", "groups", "columns")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -43,18 +43,8 @@ _SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r
 
 def read_dictionary(path: str | Path) -> Dictionary:
     """Return the dictionary in a TOML file."""
-    # Runs without a dictionary are spared it.
-    import tomllib
-
     label = Path(path).name
-    text = read_text(path)
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{label}: is not TOML: {error}") from None
-    except (ValueError, RecursionError):
-        raise InputError(f"{label}: cannot be read as TOML") from None
-    return parse_dictionary(content, label)
+    return parse_dictionary(parsed(read_text(path), label, "TOML"), label)
 
 
 def read_text(path: str | Path) -> str:

@@ -1,10 +1,12 @@
-"""Text: safe to show on a terminal, as JSON, or the nearest spelling."""
+"""Text: safe to show on a terminal, as JSON, what a file holds, or the nearest spelling."""
 
 import difflib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
+
+from dpsel.errors import InputError
 
 _MANY_NAMES = 5_000
 
@@ -28,6 +30,19 @@ def printable(text: str) -> str:
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
     )
+
+
+def parsed(text: str, label: str, written_as: Literal["JSON", "TOML"]) -> Any:
+    """Return what a text in JSON or TOML holds; `label` is what messages call it."""
+    # Most runs have no such file, and are spared it.
+    import tomllib
+
+    try:
+        return json.loads(text) if written_as == "JSON" else tomllib.loads(text)
+    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{label}: is not {written_as}: {error}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{label}: cannot be read as {written_as}") from None
 
 
 def json_text(fields: Mapping[str, Any]) -> str:

@@ -13,7 +13,6 @@ lower = 0
 upper = 120
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds, Interval
 from dpsel.errors import InputError, UsageError
-from dpsel.system.text import nearest
+from dpsel.system.text import nearest, parsed
 
 _SECTIONS = ("default", "target", "columns")
 
@@ -93,20 +92,8 @@ def read_bounds(path: str | Path) -> PublicBounds:
         raise InputError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError):
         raise InputError(f"{label}: cannot be read as text") from None
-    return parse_bounds(_parsed(text, label), label)
-
-
-def _parsed(text: str, label: str) -> Any:
-    """Return what a text in JSON or TOML holds."""
-    import tomllib
-
-    kind = "JSON" if label.lower().endswith(".json") else "TOML"
-    try:
-        return json.loads(text) if kind == "JSON" else tomllib.loads(text)
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{label}: is not {kind}: {error}") from None
-    except (ValueError, RecursionError):
-        raise InputError(f"{label}: cannot be read as {kind}") from None
+    content = parsed(text, label, "JSON" if label.lower().endswith(".json") else "TOML")
+    return parse_bounds(content, label)
 
 
 def parse_bounds(content: Any, label: str) -> PublicBounds:
