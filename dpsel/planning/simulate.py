@@ -124,7 +124,7 @@ def _told(
         means = rng.standard_normal((kind.classes, len(effects)))
         means = (means - means.mean(axis=0)) / means.std(axis=0)
         return np.asarray(effects * means[y.astype(np.int64)])
-    return np.outer((y - _CENTER) / _DEVIATION, effects)
+    return np.outer(standardized(y), effects)
 
 
 def standardized(y: FloatArray) -> FloatArray:
