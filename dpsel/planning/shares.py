@@ -22,16 +22,15 @@ from dpsel.core.scores.kendall import kendall_move
 from dpsel.core.scores.registry import find_score
 from dpsel.core.scores.stump import UNIT, WeightRule, stump_sensitivity
 from dpsel.core.target import (
-    COUNTS,
     MEDIAN,
     ROWS,
     SELECTION,
     BudgetParts,
     Target,
-    balanced_by_counts,
     changes,
     sign_rule,
 )
+from dpsel.planning.request import TargetKind
 from dpsel.planning.simulate import (
     SIMULATED_ROWS,
     Simulated,
@@ -276,7 +275,7 @@ class TargetWeights:
         kind = simulated.design.target
         rows = min(simulated.design.rows, _MOST_TARGETS)
         self._all = simulated.y if rows <= SIMULATED_ROWS else target_of(kind, rows)
-        self._target = Target(classes=kind.classes)
+        self._target = self._public(kind)
         self._laws: dict[float, MedianLaw] = {}
 
     def paid(self, epsilon: float) -> tuple[BudgetParts, int]:
@@ -287,9 +286,7 @@ class TargetWeights:
             if self._wanted.neighbors is Neighbors.ADD_REMOVE:
                 parts = parts.take(ROWS_SHARE, ROWS)
             k = affordable_picks(k, design.features, epsilon, design.rows)
-        if not design.target.known:
-            parts = self._target.paid_from(parts, k, design.features)
-        return parts, k
+        return self._target.paid_from(parts, k, design.features), k
 
     def draw(self, parts: BudgetParts, rng: SeededRandomness) -> DrawnWeights:
         """Return weights with the noise that was paid for.
@@ -305,18 +302,20 @@ class TargetWeights:
             return DrawnWeights(exact, total)
         return DrawnWeights(np.round(exact * _WEIGHT_STEPS) / _WEIGHT_STEPS, total)
 
-    def _rule(self, parts: BudgetParts, rng: SeededRandomness) -> WeightRule:
-        """Return the rule of weights: drawn, or the public one."""
-        kind, neighbors = self._design.target, self._wanted.neighbors
-        if kind.known:
-            share, center = Fraction(kind.share), float(np.median(self._all))
-            known = Target(2, share=share) if kind.classes else Target(center=center)
-            guarantee = Guarantee(parts.epsilon, neighbors, _PLANNED)
-            return known.rule(self._all, parts, self._wanted.k, guarantee, rng)
+    def _public(self, kind: TargetKind) -> Target:
+        """Return what is publicly known of the target."""
+        if not kind.known:
+            return Target(kind.classes)
         if kind.classes == 2:
-            groups = np.where(self._all > 0, 2, 1)
-            paid = parts.part(COUNTS)
-            return WeightRule(balanced_by_counts(groups, paid, neighbors, Unit(), rng), 2)
+            return Target(2, share=Fraction(kind.share))
+        return Target(center=float(np.median(self._all)))
+
+    def _rule(self, parts: BudgetParts, rng: SeededRandomness) -> WeightRule:
+        """Return the rule of weights: drawn, or the public one. The law of a median is kept."""
+        neighbors = self._wanted.neighbors
+        if self._target.classes == 2 or self._target.center is not None:
+            guarantee = Guarantee(parts.epsilon, neighbors, _PLANNED)
+            return self._target.rule(self._all, parts, self._wanted.k, guarantee, rng)
         paid = parts.part(MEDIAN)
         if paid not in self._laws:
             steps = changes(neighbors, Unit())
