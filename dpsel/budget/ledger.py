@@ -100,21 +100,22 @@ class LedgerFile:
         """Return the chain of a ledger, or say which entry is the first that does not verify."""
         with self._reading(name) as connection:
             self._standing(connection, name)
-            if not is_chained(connection):
-                raise InputError(
-                    f"{self.place}: is of an earlier version of dpsel and has no chain yet; the "
-                    "next charge to any of its ledgers adds it"
-                )
-            return verify_chain(connection, name, self.place)
+            chain = self._verified_chain(connection, name)
+        if chain is None:
+            raise InputError(
+                f"{self.place}: is of an earlier version of dpsel and has no chain yet; the "
+                "next charge to any of its ledgers adds it"
+            )
+        return chain
 
     def history(self, name: str) -> History:
         """Return a ledger with all that was charged and held back, in order."""
         with self._reading(name) as connection:
             standing = self._standing(connection, name)
-            chained = is_chained(connection)
-            head = verify_chain(connection, name, self.place).head if chained else None
+            chain = self._verified_chain(connection, name)
             charges = self._as_charges(charge_rows(connection, name))
-            return History(standing, charges, self._reservations(connection, name), head)
+            reservations = self._reservations(connection, name)
+        return History(standing, charges, reservations, None if chain is None else chain.head)
 
     def released(self, name: str, asked: Asked) -> tuple[Standing, Charge | None]:
         """Return a ledger, and the charge whose release the run id stands for, if there is one."""
@@ -228,9 +229,12 @@ class LedgerFile:
     def _verified(self, connection: sqlite3.Connection, name: str) -> Standing:
         """Return a ledger whose chain holds."""
         standing = self._standing(connection, name)
-        if is_chained(connection):
-            verify_chain(connection, name, self.place)
+        self._verified_chain(connection, name)
         return standing
+
+    def _verified_chain(self, connection: sqlite3.Connection, name: str) -> Chain | None:
+        """Return the chain of a ledger, if it holds; None in a file that has no chains yet."""
+        return verify_chain(connection, name, self.place) if is_chained(connection) else None
 
     def _standing(self, connection: sqlite3.Connection, name: str) -> Standing:
         """Return a ledger, with the exact sums of its charges and of what is held back."""
