@@ -107,6 +107,13 @@ class Charge:
     user: str | None = None
     """Who made it; None in charges of a version that did not ask."""
 
+    @property
+    def outcome(self) -> str:
+        """Return what came of it, in words: what another tool spent is only booked."""
+        if self.asked.parameters.get("by") is not None:
+            return "booked"
+        return "no release" if self.release is None else "released"
+
     def row(self) -> tuple[Any, ...]:
         """Return it as values of CHARGE_COLUMNS."""
         asked = self.asked
@@ -158,10 +165,10 @@ class Charge:
         release.
         """
         release = None if self.release is None else json.loads(self.release)
-        parameters = dict(self.asked.parameters)
+        fields, parameters = self.to_dict(), dict(self.asked.parameters)
         if "scope" in parameters:
-            parameters["scope"] = self._guarantee().get("why", parameters["scope"])
-        return {**self.to_dict(), "parameters": parameters, "release": release}
+            parameters["scope"] = fields["scope"]
+        return {**fields, "parameters": parameters, "release": release}
 
     def _guarantee(self) -> dict[str, Any]:
         """Return what the release promises; nothing before there is one."""

@@ -116,9 +116,7 @@ def _shown(ledger: Standing) -> list[str]:
 def _told(charge: Charge) -> list[str]:
     """Return a charge in words: what it cost, for what, by whom, and why."""
     fields = charge.to_dict()
-    booked = fields["by"] is not None
-    outcome = "booked" if booked else "released" if fields["released"] else "no release"
-    first = f"{charge.number}. {_day_and_time(charge.time)}, {_amounts(fields)}, {outcome}"
+    first = f"{charge.number}. {_day_and_time(charge.time)}, {_amounts(fields)}, {charge.outcome}"
     scope = {True: "end to end", False: "not end to end", None: "not known"}[fields["end_to_end"]]
     about = {
         "command": fields["command"],
@@ -127,7 +125,7 @@ def _told(charge: Charge) -> list[str]:
         "table": fields["table"],
         "k": fields["k"],
         "method": ", ".join(filter(None, (fields["score"], fields["mechanism"]))) or None,
-        "guarantee": None if booked else f"{scope}: {fields['scope']}",
+        "guarantee": None if fields["by"] is not None else f"{scope}: {fields['scope']}",
         "run id": fields["run_id"],
         "user": fields["user"],
         "note": fields["note"],

@@ -213,8 +213,8 @@ def _about_whom(guarantee: Guarantee | None) -> Section:
         return Section("About whom", ((text,),))
     who, rows = guarantee.unit.name, guarantee.unit.rows
     if who == "person":
-        counted = "one row" if rows == 1 else f"{rows:,} rows"
-        text = f"About the persons in the table; of each at most {counted} counted. "
+        most = "one row" if rows == 1 else f"{rows:,} rows"
+        text = f"About the persons in the table; of each at most {most} counted. "
         text += "Protected is every single person, with all rows: "
     else:
         text = "About the rows of the table. Protected is every single row: "
@@ -306,13 +306,11 @@ def _spent(history: History | None, charge: Charge | None) -> Section:
 def _charge_row(charge: Charge) -> tuple[str, ...]:
     """Return a charge as cells."""
     fields = charge.to_dict()
-    if fields["by"] is not None:
-        what, outcome = fields["by"], "booked"
-    else:
+    what = fields["by"]
+    if what is None:
         what = fields["command"] if fields["target"] is None else f"target {fields['target']}"
-        outcome = "released" if fields["released"] else "no release"
     number, day = str(charge.number), charge.time[:10]
-    return (number, day, fields["epsilon"], fields["delta"], str(what), outcome)
+    return (number, day, fields["epsilon"], fields["delta"], str(what), charge.outcome)
 
 
 def _amount(amount: Amount) -> str:
