@@ -1,5 +1,8 @@
 """Where the data's holder hears how things go."""
 
+import itertools
+from collections.abc import Callable
+
 
 class Reporter:
     """Hears how things go, and says nothing: others say it. Nothing of it is for release."""
@@ -24,3 +27,9 @@ class Reporter:
 
     def progress(self, done: float) -> None:
         """Say which share of the table has been read."""
+
+
+def ticks(total: int, reporter: Reporter) -> Callable[[], None]:
+    """Return what to call when one of so many tasks is done."""
+    done = itertools.count(1)
+    return lambda: reporter.progress(next(done) / total)

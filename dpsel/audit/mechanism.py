@@ -20,8 +20,8 @@ from dpsel.core.mechanisms.registry import MECHANISMS
 from dpsel.core.randomness import SeededRandomness, derived_seed
 from dpsel.core.release import draws
 from dpsel.core.scores.base import Scores
-from dpsel.reporter import Reporter
-from dpsel.system.workers import run_tasks, ticks
+from dpsel.reporter import Reporter, ticks
+from dpsel.system.workers import run_tasks
 
 Work = Callable[[Any, "Draws"], Counter[Any]]
 
@@ -52,7 +52,7 @@ def counted(
             places[name] = pair, (which, part)
             seed = draws_seed(sampling.seed, pair, which, part, number)
             tasks[name] = Draws(pairs[pair][which], count, seed)
-    tick = ticks(len(tasks), reporter.progress)
+    tick = ticks(len(tasks), reporter)
     found: dict[str, Counter[Outcome]] = {}
     with closing(run_tasks(work, target, tasks, workers=sampling.threads)) as results:
         for name, outcomes in results:

@@ -42,11 +42,11 @@ from dpsel.evaluation.unseen import (
     unseen_summary,
 )
 from dpsel.preprocessing.options import Scale
-from dpsel.reporter import Reporter
+from dpsel.reporter import Reporter, ticks
 from dpsel.selection.lasso import SOLVER, block_fit, lasso_coefficients, quiet_solver
 from dpsel.selection.options import Baseline
 from dpsel.system.threads import Threads, plan_threads
-from dpsel.system.workers import Workers, ticks
+from dpsel.system.workers import Workers
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def run_sweep(
     """
     found = SweepResult([], [])
     total = max(1, len(sets) * sweep.tasks_per_set())
-    tick = ticks(total, reporter.progress)
+    tick = ticks(total, reporter)
     solver: AbstractContextManager[None] = (
         quiet_solver(sweep.truth.penalty) if sweep.fits_lassos else nullcontext()
     )

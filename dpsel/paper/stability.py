@@ -12,9 +12,9 @@ from dpsel.core.votes import Voting, contiguous_blocks, votes_for_each_k
 from dpsel.evaluation.journal import Journal, run_missing
 from dpsel.evaluation.metrics import correlations
 from dpsel.paper.synthetic import stability_design
-from dpsel.reporter import Reporter
+from dpsel.reporter import Reporter, ticks
 from dpsel.selection.lasso import SOLVER, block_fit, exact_top_k, quiet_solver
-from dpsel.system.workers import Workers, ticks
+from dpsel.system.workers import Workers
 
 K = 5
 FEATURES = 100
@@ -84,7 +84,7 @@ def run_stability(
         for experiment in EXPERIMENTS
         for first in starts
     }
-    tick = ticks(len(tasks), reporter.progress)
+    tick = ticks(len(tasks), reporter)
     with quiet_solver():
         run_missing(
             stability_part, seed, tasks, journal, workers=workers, tick=tick, preload=SOLVER

@@ -15,9 +15,9 @@ from dpsel.evaluation.journal import Journal, run_missing
 from dpsel.evaluation.metrics import METRICS
 from dpsel.evaluation.request import Sweep
 from dpsel.evaluation.sweep import run_sweep
-from dpsel.reporter import Reporter
+from dpsel.reporter import Reporter, ticks
 from dpsel.selection.lasso import SOLVER, quiet_solver
-from dpsel.system.workers import Workers, ticks
+from dpsel.system.workers import Workers
 
 SIGNALS = 8
 
@@ -93,7 +93,7 @@ def run_synthetic(
 ) -> list[dict[str, Any]]:
     """Run all trials, and return one row a cell."""
     tasks = {f"trial {trial}": trial for trial in range(sweep.trials)}
-    tick = ticks(len(tasks), reporter.progress)
+    tick = ticks(len(tasks), reporter)
     with quiet_solver():
         run_missing(
             synthetic_trial, sweep, tasks, journal, workers=workers, tick=tick, preload=SOLVER

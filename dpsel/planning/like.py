@@ -15,7 +15,7 @@ from dpsel.evaluation.data import DataSet, TableRequest, Truth, load_table
 from dpsel.evaluation.methods import Draws, ScoreDraws, StumpDraws, parse_methods, table_scores
 from dpsel.evaluation.metrics import accuracies, correlations
 from dpsel.planning.options import Guesses, Simulation, StandIn, TargetGuess, Wish
-from dpsel.planning.plan import Curve, Done, Plan, completed, curve_of, tried_epsilons
+from dpsel.planning.plan import Curve, Plan, completed, curve_of, tried_epsilons
 from dpsel.planning.request import (
     Design,
     Effects,
@@ -28,7 +28,7 @@ from dpsel.planning.request import (
     checked_share,
 )
 from dpsel.planning.shares import CLIP, methods_for
-from dpsel.reporter import Reporter
+from dpsel.reporter import Reporter, ticks
 from dpsel.selection.options import Method
 from dpsel.tables.bounds_file import uniform_bounds
 from dpsel.tables.columns import Wanted
@@ -145,7 +145,7 @@ def make_like_plan(
         Tested by: tests/planning/test_like.py
     """
     methods = methods_for(request.design.target.classes, up_to=False)
-    done = Done(reporter or Reporter(), 3 * len(methods) + len(request.epsilons))
+    tick = ticks(3 * len(methods) + len(request.epsilons), reporter or Reporter())
     epsilons = tried_epsilons(request)
     curves: dict[Method, Curve] = {}
     for method in methods:
@@ -153,9 +153,9 @@ def make_like_plan(
         for design in request.scenarios:
             each = [_shares(method, table, design.rows, request, i) for i in range(request.tables)]
             shares.append(np.array(each).T)
-            done.step()
+            tick()
         curves[method] = curve_of(epsilons, *shares)
-    return completed(request, curves, done, like=table.place)
+    return completed(request, curves, tick, like=table.place)
 
 
 def _shares(

@@ -1,7 +1,7 @@
 """A plan: what each method finds at which epsilon, what it takes to find more, and what to use."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from dpsel.planning.request import (
 )
 from dpsel.planning.shares import CLIP, Wanted, methods_for, shares_of
 from dpsel.planning.simulate import simulate, simulate_each
-from dpsel.reporter import Reporter
+from dpsel.reporter import Reporter, ticks
 from dpsel.selection.options import Method
 
 SCHEMA_ID = "dpsel.plan/1"
@@ -202,19 +202,6 @@ def _guessed(request: PlanRequest) -> dict[str, Any]:
     }
 
 
-class Done:
-    """Tells how far a plan is."""
-
-    def __init__(self, reporter: Reporter, steps: int) -> None:
-        """Tell `reporter`, which hears of so many steps."""
-        self._reporter, self._steps, self._done = reporter, steps, 0
-
-    def step(self) -> None:
-        """One more step is done."""
-        self._done += 1
-        self._reporter.progress(self._done / self._steps)
-
-
 def make_plan(request: PlanRequest, reporter: Reporter | None = None) -> Plan:
     """Simulate tables, draw from them as `select` would, and say what came of it.
 
@@ -225,19 +212,22 @@ def make_plan(request: PlanRequest, reporter: Reporter | None = None) -> Plan:
         Tested by: tests/planning/test_plan.py
     """
     methods = methods_for(request.design.target.classes, up_to=request.up_to)
-    done = Done(reporter or Reporter(), 3 * len(methods) + len(request.epsilons))
-    return completed(request, _curves(request, methods, done), done)
+    tick = ticks(3 * len(methods) + len(request.epsilons), reporter or Reporter())
+    return completed(request, _curves(request, methods, tick), tick)
 
 
 def completed(
-    request: PlanRequest, curves: Mapping[Method, Curve], done: Done, like: str | None = None
+    request: PlanRequest,
+    curves: Mapping[Method, Curve],
+    tick: Callable[[], None],
+    like: str | None = None,
 ) -> Plan:
     """Return the plan that curves lead to."""
     advice = advise(curves, request)
     return Plan(
         request=request,
         curves=curves,
-        smallest_effects=_smallest_effects(request, advice.method, done),
+        smallest_effects=_smallest_effects(request, advice.method, tick),
         advice=advice,
         picks={epsilon: _picks(request, epsilon) for epsilon in request.epsilons},
         like=like,
@@ -262,7 +252,9 @@ def tried_epsilons(request: PlanRequest) -> tuple[float, ...]:
     return tuple(sorted({*_GRID, *request.epsilons}))
 
 
-def _curves(request: PlanRequest, methods: Sequence[Method], done: Done) -> dict[Method, Curve]:
+def _curves(
+    request: PlanRequest, methods: Sequence[Method], tick: Callable[[], None]
+) -> dict[Method, Curve]:
     """Return the curve of every method."""
     epsilons = tried_epsilons(request)
     found: dict[Method, list[FloatArray]] = {method: [] for method in methods}
@@ -271,7 +263,7 @@ def _curves(request: PlanRequest, methods: Sequence[Method], done: Done) -> dict
         for method in methods:
             shares = shares_of(method, simulated, _wanted(request))
             found[method].append(np.array([shares.at(epsilon) for epsilon in epsilons]))
-            done.step()
+            tick()
     return {method: curve_of(epsilons, *shares) for method, shares in found.items()}
 
 
@@ -286,7 +278,7 @@ def curve_of(
 
 
 def _smallest_effects(
-    request: PlanRequest, method: Method, done: Done
+    request: PlanRequest, method: Method, tick: Callable[[], None]
 ) -> dict[float, float | None]:
     """Return for each epsilon how strong equal effects must be for the wanted share."""
     design = request.design
@@ -297,7 +289,7 @@ def _smallest_effects(
     shares = []
     for epsilon in request.epsilons:
         shares.append(drawn.at(epsilon).reshape(_STRENGTHS, tables).mean(axis=1))
-        done.step()
+        tick()
     # Neither a larger epsilon nor a stronger effect finds less.
     by_epsilon = np.apply_along_axis(rising, 0, np.array(shares))
     found: dict[float, float | None] = {}

@@ -1,6 +1,5 @@
 """Work in processes of their own, where most of it is Python; or on a cluster."""
 
-import itertools
 import multiprocessing
 import os
 import signal
@@ -38,12 +37,6 @@ class WorkerError(DpselError):
     """A worker ended before its work did."""
 
     exit_code = 70
-
-
-def ticks(total: int, progress: Callable[[float], None]) -> Callable[[], None]:
-    """Return what to call when one of so many tasks is done."""
-    done = itertools.count(1)
-    return lambda: progress(next(done) / total)
 
 
 def run_tasks(
