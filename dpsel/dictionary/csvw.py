@@ -8,6 +8,7 @@ from typing import Any
 
 from dpsel.dictionary.facts import ColumnFacts, ColumnKind
 from dpsel.dictionary.imported import (
+    TRUTH,
     Imported,
     categories_of,
     dictionary_from,
@@ -31,7 +32,6 @@ _KINDS = {
     "string": ColumnKind.TEXT,
     "boolean": ColumnKind.CATEGORY,
 }
-_TRUTH = ("false", "true")
 
 
 def read_csvw(content: Any, label: str) -> Imported:
@@ -79,7 +79,7 @@ def _column(column: Mapping[str, Any], key: Any, label: str) -> tuple[str, Colum
     labels = None if column.get("exhaustiveKeys") is False else categories_of(listed)
     base = datatype.get("base", "string")
     if base == "boolean":
-        labels = _TRUTH
+        labels = TRUTH
     kind = _KINDS.get(base) if isinstance(base, str) else None
     return header, facts_of(kind, range_of(*ends), labels, note)
 

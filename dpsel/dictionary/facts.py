@@ -1,7 +1,7 @@
 """What a dictionary says: public facts about columns, the target, persons and groups of columns."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
@@ -61,8 +61,8 @@ class ColumnFacts:
         return {name: value for name, value in found.items() if value is not None}
 
 
-FACTS = ("kind", "range", "categories", "unit", "note")
-"""The fields of `ColumnFacts`, in the order they are written."""
+FACTS = tuple(one.name for one in fields(ColumnFacts))
+"""What a file may say of a column, in the order it is written."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,8 @@ class TargetColumn:
         return {name: value for name, value in found.items() if value is not None}
 
 
-TARGET_FACTS = ("column", "classes", "positive", "share", "range", "center")
+TARGET_FACTS = tuple(one.name for one in fields(TargetColumn))
+"""The same of the target."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,9 @@ from dpsel.core.bounds import Interval
 from dpsel.dictionary.facts import ColumnFacts, ColumnKind, Dictionary
 from dpsel.errors import InputError, UsageError
 
+TRUTH = ("false", "true")
+"""The categories of a column of truth values."""
+
 
 @dataclass(frozen=True)
 class Imported:

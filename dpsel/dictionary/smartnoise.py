@@ -11,6 +11,7 @@ from typing import Any
 
 from dpsel.dictionary.facts import ColumnFacts, ColumnKind
 from dpsel.dictionary.imported import (
+    TRUTH,
     Imported,
     dictionary_from,
     facts_of,
@@ -25,7 +26,6 @@ _KINDS = {
     "datetime": ColumnKind.DATE,
     "boolean": ColumnKind.CATEGORY,
 }
-_TRUTH = ("false", "true")
 _QUOTED = r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')"""
 _LINE = re.compile(rf"""( *)({_QUOTED}|[^\s"'#\[\]{{}}&*!|>%@`,-][^:#]*?) *:(?: +(.*))?""")
 _WORDS = {"true": True, "false": False, "yes": True, "no": False, "null": None, "~": None, "": None}
@@ -67,7 +67,7 @@ def _facts(column: Mapping[str, Any]) -> ColumnFacts:
     kind = column.get("type")
     interval = range_of(column.get("lower"), column.get("upper"))
     known = _KINDS.get(kind) if isinstance(kind, str) else None
-    return facts_of(known, interval, _TRUTH if kind == "boolean" else None)
+    return facts_of(known, interval, TRUTH if kind == "boolean" else None)
 
 
 def read_simple_yaml(text: str, label: str) -> dict[str, Any]:

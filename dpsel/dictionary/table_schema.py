@@ -5,6 +5,7 @@ from typing import Any
 
 from dpsel.dictionary.facts import ColumnFacts, ColumnKind
 from dpsel.dictionary.imported import (
+    TRUTH,
     Imported,
     categories_of,
     dictionary_from,
@@ -20,7 +21,6 @@ _KINDS = {
     **dict.fromkeys(("string", "object", "array", "geopoint", "geojson", "list"), ColumnKind.TEXT),
     "boolean": ColumnKind.CATEGORY,
 }
-_TRUTH = ("false", "true")
 
 
 def read_table_schema(content: Any, label: str) -> Imported:
@@ -60,7 +60,7 @@ def _column(field: Any, key: str | None, label: str) -> tuple[str, ColumnFacts]:
     if name == key or limits.get("unique") is True:
         return name, facts_of(ColumnKind.ID, note=note)
     ends = [limits.get(end, limits.get(f"exclusive{end.capitalize()}")) for end in _ENDS]
-    labels = _TRUTH if kind == "boolean" else _labels(table, limits)
+    labels = TRUTH if kind == "boolean" else _labels(table, limits)
     known = _KINDS.get(kind) if isinstance(kind, str) else None
     return name, facts_of(known, range_of(*ends), labels, note)
 
