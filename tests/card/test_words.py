@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dpsel.card.markdown import markdown_card
+from dpsel.card.record import published
 from dpsel.card.words import Words, card_of, chance, odds
 from tests.card.records import fields, ledger_with, record
 
@@ -110,8 +111,6 @@ def test_a_record_of_the_first_version_has_a_card_too() -> None:
     first = fields(schema="dpsel.selection/1")
     for name in ("target", "positive", "method"):
         del first[name]
-    from dpsel.card.record import published
-
     text = markdown_card(card_of(published(first, "0" * 64), None))
     assert text.startswith("# Release card: 2 of 14 columns\n")
     assert "Target" not in text

@@ -133,18 +133,14 @@ def test_categories_of_a_column_are_the_classes_of_a_target(place: Path, dpsel: 
     assert record_of(done.out)["classes"] == ["a", "b", "c"]
 
 
-RANGES = """
-[target]
-column = "y"
-positive = "yes"
-
-[columns]
-patient = { kind = "id" }
-answer = { kind = "ignore" }
+RANGES = (
+    DICTIONARY
+    + """\
 ward = { kind = "ignore" }
 age = { range = [20, 80] }
 "dose_*" = { range = [0, 100] }
 """
+)
 
 
 @pytest.mark.parametrize("score", ["dot", "covariance"])
@@ -241,12 +237,12 @@ def test_a_run_id_stands_for_what_the_dictionary_says(place: Path, dpsel: Dpsel)
     assert changed.out == ""
 
 
-GROUPS = DICTIONARY + '\n[groups.doses]\ncolumns = "dose_*"\n'
+DOSES = '\n[groups.doses]\ncolumns = "dose_*"\n'
 
 
 @pytest.mark.parametrize("score", ["stump", "kendall", "dot", "covariance"])
 def test_a_group_is_one_feature(score: str, place: Path, dpsel: Dpsel) -> None:
-    told = write(place, RANGES + '\n[groups.doses]\ncolumns = "dose_*"\n')
+    told = write(place, RANGES + DOSES)
     asked = ("select", place / "t.csv", "--target", "y", *ASK, "--score", score)
     record = record_of(dpsel(*asked, "--dictionary", told).out)
     assert record["selected_features"] == ["age", "doses"]
@@ -274,7 +270,7 @@ def test_a_group_stands_where_its_first_member_stood(place: Path, dpsel: Dpsel) 
 
 
 def test_k_is_at_most_the_number_of_groups_and_columns(place: Path, dpsel: Dpsel) -> None:
-    told = write(place, GROUPS)
+    told = write(place, DICTIONARY + DOSES)
     asked = ("select", place / "t.csv", "--target", "y", "--epsilon", 1, "--dictionary", told)
     done = dpsel(*asked, "--k", 4)
     limit = "k must be between 1 and 3, the number of features"
