@@ -17,15 +17,12 @@ from dpsel.evaluation.metrics import accuracies, correlations
 from dpsel.planning.options import Guesses, Simulation, StandIn, TargetGuess, Wish
 from dpsel.planning.plan import Curve, Plan, completed, curve_of, tried_epsilons
 from dpsel.planning.request import (
+    STRONGEST,
     Design,
     Effects,
     PlanRequest,
     TargetKind,
-    asked_epsilons,
-    asked_picks,
-    asked_tables,
-    checked_factor,
-    checked_share,
+    request_about,
 )
 from dpsel.planning.shares import CLIP, methods_for
 from dpsel.reporter import Reporter, ticks
@@ -35,7 +32,7 @@ from dpsel.tables.columns import Wanted
 from dpsel.tables.formats import FileFormat
 
 _TABLES, _DRAWS = 4, 4
-_WEAKEST, _STRONGEST = 1e-3, 0.95
+_WEAKEST = 1e-3
 
 
 @dataclass(frozen=True)
@@ -47,6 +44,8 @@ class StandInTable:
     bounds: Bounds
     target: Target
     right: IntArray = field(repr=False)
+    effects: FloatArray = field(repr=False)
+    """How strongly each of these is correlated with the target."""
 
 
 def read_stand_in(stand_in: StandIn, k: int, reporter: Reporter) -> StandInTable:
@@ -63,8 +62,9 @@ def read_stand_in(stand_in: StandIn, k: int, reporter: Reporter) -> StandInTable
         raise InputError(f"{stand_in.like}: a stand-in must fit in memory; take some of its rows")
     check_k(k, len(data.features))
     check_at_least(2, len(rows.y), "the stand-in's rows")
+    found = correlations(np.nan_to_num(rows.X), np.nan_to_num(rows.y))
     if stand_in.truth is None:
-        right = np.argsort(-correlations(np.nan_to_num(rows.X), np.nan_to_num(rows.y)))[:k]
+        right = np.argsort(-found)[:k]
     else:
         names = tuple(part.strip() for part in stand_in.truth.split(",") if part.strip())
         known = Truth("names", names=names).found(rows, data.features).known
@@ -72,7 +72,8 @@ def read_stand_in(stand_in: StandIn, k: int, reporter: Reporter) -> StandInTable
         right = known
     if not len(right):
         raise UsageError("--truth names no column")
-    return StandInTable(stand_in.like, rows, _bounds(rows, data.target), data.target, right)
+    bounds = _bounds(rows, data.target)
+    return StandInTable(stand_in.like, rows, bounds, data.target, right, found[right])
 
 
 def _bounds(rows: DataSet, target: Target) -> Bounds:
@@ -104,29 +105,15 @@ def make_like_request(
         raise UsageError("--like tells the features and the target; leave out guesses of these")
     if wish.up_to is not None:
         raise UsageError("--like goes with --k, not with --up-to")
-    X, y = np.nan_to_num(table.rows.X), np.nan_to_num(table.rows.y)
-    found = np.clip(correlations(X, y)[table.right], _WEAKEST, _STRONGEST)
-    effects = tuple(sorted(map(float, found), reverse=True))
-    two = table.target.classes == 2
-    share = min(0.999, max(0.001, float((y > 0).mean())))
-    features = X.shape[1]
-    return PlanRequest(
-        design=Design(
-            len(y) if guesses.rows is None else guesses.rows,
-            features,
-            Effects(len(effects), effects[-1], effects[0], effects),
-            TargetKind(2, share) if two else TargetKind(),
-        ),
-        k=asked_picks(wish),
-        up_to=False,
-        epsilons=asked_epsilons(wish),
-        find=checked_share(wish.find, "find"),
-        within=checked_factor(guesses.within),
-        matter_guessed=False,
-        neighbors=wish.neighbors,
-        tables=_TABLES if simulation.tables is None else asked_tables(simulation, features),
-        seed=check_at_least(0, simulation.seed, "seed"),
+    rows, features = table.rows.X.shape
+    share = min(0.999, max(0.001, float((table.rows.y > 0).mean())))
+    design = Design(
+        rows if guesses.rows is None else guesses.rows,
+        features,
+        Effects.of(np.clip(table.effects, _WEAKEST, STRONGEST).tolist()),
+        TargetKind(2, share) if table.target.classes == 2 else TargetKind(),
     )
+    return request_about(design, wish, guesses, simulation, _TABLES)
 
 
 def replaced(guesses: Guesses) -> bool:

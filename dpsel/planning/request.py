@@ -1,6 +1,7 @@
 """What a plan is about, checked before anything is simulated or opened."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
@@ -13,7 +14,8 @@ from dpsel.planning.options import Guesses, Simulation, TargetGuess, Wish
 MOST_FEATURES = 10**7
 _MOST_EPSILONS = 100
 _EFFECT, _SPREAD = 0.3, 2.0
-_STRONGEST = 0.95
+STRONGEST = 0.95
+"""No feature is taken to be correlated more."""
 _MOST_PICKS = 10_000
 _TABLES, _WIDE_TABLES, _WIDE, _MOST_TABLES = 16, 6, 5_000, 1_000
 
@@ -48,6 +50,12 @@ class Effects:
     high: float
     listed: tuple[float, ...] = ()
 
+    @staticmethod
+    def of(effects: Iterable[float]) -> "Effects":
+        """Return just these."""
+        ordered = tuple(sorted(effects, reverse=True))
+        return Effects(len(ordered), ordered[-1], ordered[0], ordered)
+
     @property
     def each(self) -> tuple[float, ...]:
         """Return the correlation of every feature that matters, the strongest first."""
@@ -60,7 +68,7 @@ class Effects:
     def times(self, factor: float) -> "Effects":
         """Return them stronger, or weaker."""
         low, high, *listed = (
-            min(_STRONGEST, factor * effect) for effect in (self.low, self.high, *self.listed)
+            min(STRONGEST, factor * effect) for effect in (self.low, self.high, *self.listed)
         )
         return replace(self, low=low, high=high, listed=tuple(listed))
 
@@ -135,16 +143,25 @@ def make_plan_request(
     effects = _effects(guesses, kind, k)
     design = Design(guesses.rows, guesses.features, effects, kind)
     check_k(k, design.features)
+    # Draws from wide tables take long.
+    tables = _TABLES if design.features <= _WIDE else _WIDE_TABLES
+    return request_about(design, wish, guesses, simulation, tables)
+
+
+def request_about(
+    design: Design, wish: Wish, guesses: Guesses, simulation: Simulation, usual_tables: int
+) -> PlanRequest:
+    """Check all that is asked about a table, however its design is known."""
     return PlanRequest(
         design=design,
-        k=k,
+        k=asked_picks(wish),
         up_to=wish.up_to is not None,
         epsilons=asked_epsilons(wish),
-        find=checked_share(wish.find, "find"),
-        within=checked_factor(guesses.within),
-        matter_guessed=guesses.matter is not None and not effects.listed,
+        find=_share(wish.find, "find"),
+        within=_factor(guesses.within),
+        matter_guessed=guesses.matter is not None and not design.effects.listed,
         neighbors=wish.neighbors,
-        tables=asked_tables(simulation, design.features),
+        tables=_tables(simulation, usual_tables),
         seed=check_at_least(0, simulation.seed, "seed"),
     )
 
@@ -167,23 +184,23 @@ def asked_epsilons(wish: Wish) -> tuple[float, ...]:
     return epsilons
 
 
-def asked_tables(simulation: Simulation, features: int) -> int:
-    """Return how many tables are simulated: draws from wide ones take long."""
+def _tables(simulation: Simulation, usual: int) -> int:
+    """Return how many tables are simulated."""
     if simulation.tables is None:
-        return _TABLES if features <= _WIDE else _WIDE_TABLES
+        return usual
     if not 1 <= simulation.tables <= _MOST_TABLES:
         raise UsageError(f"tables must be between 1 and {_MOST_TABLES}, got {simulation.tables}")
     return simulation.tables
 
 
-def checked_share(share: float, name: str) -> float:
+def _share(share: float, name: str) -> float:
     """Return a share that is neither nothing nor all."""
     if not 0 < share < 1:
         raise UsageError(f"{name} must be between 0 and 1, got {share:g}")
     return share
 
 
-def checked_factor(within: float) -> float:
+def _factor(within: float) -> float:
     """Return by what factor guesses may be wrong."""
     if not 1 <= within <= 100:
         raise UsageError(f"within must be between 1 and 100, got {within:g}")
@@ -202,7 +219,7 @@ def _kind(target: TargetGuess) -> TargetKind:
             )
         return TargetKind(target.classes)
     if target.share is not None:
-        return TargetKind(2, checked_share(target.share, "share"), target.target_known)
+        return TargetKind(2, _share(target.share, "share"), target.target_known)
     return TargetKind(known=target.target_known)
 
 
@@ -220,10 +237,9 @@ def _effects(guesses: Guesses, kind: TargetKind, k: int) -> Effects:
     if separator == ",":
         if guesses.matter not in (None, len(found)):
             raise UsageError(f"--matter is {guesses.matter}, but there are {len(found)} effects")
-        ordered = tuple(sorted(found, reverse=True))
-        return Effects(len(found), ordered[-1], ordered[0], ordered)
+        return Effects.of(found)
     low, high = (found[0] / _SPREAD, found[0] * _SPREAD) if len(found) == 1 else sorted(found)
-    return Effects(k if guesses.matter is None else guesses.matter, low, min(_STRONGEST, high))
+    return Effects(k if guesses.matter is None else guesses.matter, low, min(STRONGEST, high))
 
 
 def _numbers(text: str, name: str, above: float) -> tuple[list[float], str]:
@@ -238,7 +254,7 @@ def _numbers(text: str, name: str, above: float) -> tuple[list[float], str]:
         raise UsageError(f"{name} must be a number, LOW:HIGH, or numbers with commas, got '{text}'")
     if not all(above < number < 1 for number in numbers):
         raise UsageError(f"{name} must be above {above:g} and below 1, got '{text}'")
-    return [min(number, _STRONGEST) if above == 0 else number for number in numbers], separator
+    return [min(number, STRONGEST) if above == 0 else number for number in numbers], separator
 
 
 _NORMAL = NormalDist()

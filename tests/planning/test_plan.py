@@ -193,10 +193,9 @@ EPSILONS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 def design_of(known: Known, factor: float = 1.0) -> Design:
     """Return a design as a plan knows it, with guesses that are off by a factor."""
-    effects = tuple(sorted(known.effects, reverse=True))
     kind = TargetKind(known.classes) if known.share is None else TargetKind(2, known.share)
-    exact = Effects(len(effects), effects[-1], effects[0], effects)
-    return Design(known.rows, known.features, exact, kind).off(factor, matter=False)
+    design = Design(known.rows, known.features, Effects.of(known.effects), kind)
+    return design.off(factor, matter=False)
 
 
 def unsaturated(shares: Any, known: Known, k: int) -> Any:
