@@ -1,6 +1,5 @@
 """A card in a real browser: light or dark like the system, nothing is said or asked for."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,17 +7,11 @@ from typing import Any
 import pytest
 
 from dpsel.card.html import html_card
+from tests.browser import NEEDS_BROWSER, SURFACE, fresh_browser, opened, requests
 from tests.card.records import HOSTILE, fields, ledger_with
 from tests.card.test_pages import hostile_card
-from tests.evaluation.test_report_in_browser import FLAGS, SURFACE, opened, requests
 
-webdriver: Any = pytest.importorskip(
-    "selenium.webdriver", reason="needs selenium to drive a browser"
-)
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or DRIVER is None, reason="needs chromium and chromedriver on the path"
-)
+pytestmark = NEEDS_BROWSER
 
 
 @pytest.fixture(scope="module")
@@ -32,15 +25,9 @@ def card(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A fresh browser that keeps its console and its requests."""
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+    """A fresh browser."""
+    with fresh_browser(tmp_path_factory.mktemp("profile")) as started:
+        yield started
 
 
 @pytest.mark.parametrize("width", [400, 1200])

@@ -1,7 +1,5 @@
 """The report in a real browser: all pictures are there, nothing is said, nothing is asked for."""
 
-import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,29 +7,11 @@ from typing import Any
 import pytest
 
 from dpsel.evaluation.report import report_html, sweep_figures
+from tests.browser import NEEDS_BROWSER, SURFACE, fresh_browser, opened, requests
 from tests.tidy_results import HOSTILE, picked, tidy
 
-webdriver: Any = pytest.importorskip(
-    "selenium.webdriver", reason="needs selenium to drive a browser"
-)
-WebDriverWait: Any = pytest.importorskip("selenium.webdriver.support.ui").WebDriverWait
 pytest.importorskip("matplotlib", reason="figures need matplotlib, the extra `plot`")
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or DRIVER is None, reason="needs chromium and chromedriver on the path"
-)
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-SURFACE = {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 24, 28)"}
-READ = 'return document.readyState === "complete" ? document.URL : ""'
+pytestmark = NEEDS_BROWSER
 IMAGES = """return Array.from(document.images, image => {
   const box = image.getBoundingClientRect();
   return {complete: image.complete, natural: image.naturalWidth, width: box.width,
@@ -51,40 +31,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A fresh browser that keeps its console and its requests."""
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in FLAGS:
-        options.add_argument(flag)
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
-
-
-def opened(browser: Any, report: Path, theme: str, width: int) -> None:
-    """Open the report anew, with nothing of what came before in the logs."""
-    browser.get("about:blank")
-    feature = {"name": "prefers-color-scheme", "value": theme}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    browser.get_log("browser")
-    browser.get_log("performance")
-    browser.get(report.as_uri())
-    # On a busy machine the driver may return while the page is still being read.
-    WebDriverWait(browser, 60).until(lambda _: browser.execute_script(READ) == report.as_uri())
-
-
-def requests(browser: Any) -> set[str]:
-    """Return the addresses that the page asked for."""
-    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    return {
-        message["params"]["request"]["url"]
-        for message in messages
-        if message["method"] == "Network.requestWillBeSent"
-    }
+    """A fresh browser."""
+    with fresh_browser(tmp_path_factory.mktemp("profile")) as started:
+        yield started
 
 
 @pytest.mark.parametrize("width", [400, 1400])
