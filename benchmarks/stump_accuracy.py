@@ -32,7 +32,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.randomness import derived_seed
-from dpsel.evaluation.unseen import ridge, standardized
+from dpsel.evaluation.unseen import FoldTest, UnseenTarget
 
 EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0)
 FOLDS = 5
@@ -92,13 +92,8 @@ def folds_of(table: RealTable, repetitions: int) -> Iterator[tuple[int, int, Int
 
 def ridge_errors(table: RealTable, picks: IntArray, train: IntArray, test: IntArray) -> float:
     """Return how many test rows a ridge model gets wrong, or the sum of its squared errors."""
-    y = table.y
-    X, unseen = standardized(table.X[np.ix_(train, picks)], table.X[np.ix_(test, picks)])
-    if not table.classes:
-        said = ridge(X, y[train, np.newaxis], unseen)[:, 0]
-        return float(((said - y[test]) ** 2).sum())
-    marks = np.where(y[train, np.newaxis] == np.arange(table.classes), 1.0, -1.0)
-    return float((ridge(X, marks, unseen).argmax(axis=1) != y[test]).sum())
+    target = UnseenTarget(table.y, table.classes)
+    return FoldTest(table.X, target, train, test).error(picks.tolist())
 
 
 def share_of_best(table: RealTable, effort: Effort) -> Measured:
