@@ -1,5 +1,6 @@
 """A plan in words and a table, for a terminal of 80 columns."""
 
+import math
 import textwrap
 from collections.abc import Sequence
 
@@ -100,7 +101,7 @@ def odds_words(epsilon: float) -> str:
     """Return to what odds a release at this epsilon can bring whoever began with 1:1."""
     most = odds(epsilon)
     if most >= 1e6:
-        return f"10^{epsilon / 2.302585092994046:.0f}:1"
+        return f"10^{epsilon / math.log(10):.0f}:1"
     return f"{most:,.0f}:1" if most >= 10 else f"{most:.2g}:1"
 
 
