@@ -291,12 +291,12 @@ def without_intervals(summary: Mapping[str, Any]) -> dict[str, Any]:
     return {**summary, **points}
 
 
-def normal_interval(values: FloatArray) -> tuple[float, float]:
-    """Return a 95 % interval for the mean of trials that may be any numbers, by their spread."""
+def normal_summary(values: FloatArray) -> tuple[float, float, float, float]:
+    """Return the mean of trials that may be any numbers, its 95 % interval, and their spread."""
     mean = float(values.mean())
     sd = float(values.std(ddof=1)) if len(values) > 1 else 0.0
     reach = _NORMAL_95 * sd / math.sqrt(len(values))
-    return mean - reach, mean + reach
+    return mean, mean - reach, mean + reach, sd
 
 
 ACCURACY, R_SQUARED = "accuracy", "R^2"

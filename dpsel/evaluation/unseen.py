@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from dpsel.evaluation.metrics import (
     SIS,
     UNSEEN_NUMBERS,
     correlations,
-    normal_interval,
+    normal_summary,
 )
 from dpsel.selection.lasso import exact_top_k
 
@@ -200,11 +201,8 @@ def errors_of_picks(work: Sequence[FoldWork], task: tuple[int, str, int, float])
     own = work[fold]
     rng = SeededRandomness(derived_seed(own.seed, own.name, method, k, repr(epsilon)))
     drawn = own.draws[method].draw(k, epsilon, own.trials[method], rng)
-    known: dict[tuple[int, ...], float] = {}
-    for picks in map(tuple, drawn.picks.tolist()):
-        if picks not in known:
-            known[picks] = own.test.error(picks)
-    return [known[tuple(picks)] for picks in drawn.picks.tolist()]
+    error = cache(own.test.error)
+    return [error(tuple(picks)) for picks in drawn.picks.tolist()]
 
 
 def errors_of_references(
@@ -224,12 +222,8 @@ def unseen_summary(target: UnseenTarget, errors: Sequence[Sequence[float]]) -> d
     known = np.array([share for share in shares if share is not None])
     if not len(known):
         return {"unseen_measure": target.measure, **dict.fromkeys(UNSEEN_NUMBERS)}
-    sd = float(known.std(ddof=1)) if len(known) > 1 else 0.0
-    numbers = (float(known.mean()), *normal_interval(known), sd)
-    return {
-        "unseen_measure": target.measure,
-        **dict(zip(UNSEEN_NUMBERS, map(_rounded, numbers), strict=True)),
-    }
+    numbers = map(_rounded, normal_summary(known))
+    return {"unseen_measure": target.measure, **dict(zip(UNSEEN_NUMBERS, numbers, strict=True))}
 
 
 def reference_summary(
