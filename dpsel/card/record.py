@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -11,7 +10,7 @@ from typing import Any, TypeVar
 
 from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit
 from dpsel.errors import InputError, UsageError
-from dpsel.system.process import reason
+from dpsel.system.process import reason, stdin_bytes
 
 SCHEMAS = ("dpsel.selection/1", "dpsel.selection/2")
 STDIN = "-"
@@ -58,7 +57,7 @@ def read_record(place: str) -> Published:
     name = "stdin" if place == STDIN else Path(place).name
     try:
         if place == STDIN:
-            content = sys.stdin.buffer.read(_MOST_BYTES + 1)
+            content = stdin_bytes().read(_MOST_BYTES + 1)
         else:
             with open(place, "rb") as file:
                 content = file.read(_MOST_BYTES + 1)

@@ -10,6 +10,8 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
+from dpsel.errors import InputError
+
 _taken = False
 
 
@@ -39,6 +41,13 @@ def ignore_interrupts() -> None:
 def _terminate(number: int, frame: FrameType | None) -> None:
     """Treat a request to end like Ctrl-C."""
     raise KeyboardInterrupt
+
+
+def stdin_bytes() -> Any:
+    """Return the bytes of standard input, to be read."""
+    if sys.stdin is None:
+        raise InputError("stdin: is closed")
+    return sys.stdin.buffer
 
 
 def abandon_stdout() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from dpsel.errors import InputError, OutputError
-from dpsel.system.process import Prefixed, reason
+from dpsel.system.process import Prefixed, reason, stdin_bytes
 from dpsel.tables.formats import FORMATS, InputFormat, compression_of, format_of
 from dpsel.tables.identity import (
     Identity,
@@ -176,7 +176,7 @@ class Source:
     def _raw(self) -> Any:
         """Return a reader of the bytes: a new one of a file, the one there is of a pipe."""
         if self.path is None:
-            return _stdin()
+            return stdin_bytes()
         try:
             if self.is_file:
                 return self.path.open("rb")
@@ -254,13 +254,6 @@ class ByteStream:
 def _stdin_or_none() -> Any:
     """Return the bytes of standard input, None if it is closed."""
     return None if sys.stdin is None else sys.stdin.buffer
-
-
-def _stdin() -> Any:
-    """Return the bytes of standard input."""
-    if sys.stdin is None:
-        raise InputError("stdin: is closed")
-    return sys.stdin.buffer
 
 
 def find_sources(table: str | Path) -> list[Source]:

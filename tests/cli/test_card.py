@@ -53,6 +53,11 @@ def test_a_record_can_be_piped(place: Path) -> None:
     assert done.stdout.startswith(b"# Release card: 1 of 2 columns")
 
 
+def test_a_closed_stdin_is_refused_in_a_line(dpsel_process: Dpsel) -> None:
+    result = dpsel_process("card", "-", preexec_fn=lambda: os.close(0))
+    assert (result.code, result.out, result.err) == (3, "", "error: stdin: is closed\n")
+
+
 @pytest.mark.parametrize("card_format", ["markdown", "html", "yaml"])
 def test_no_library_of_arrays_is_imported(card_format: str, place: Path) -> None:
     code = (
