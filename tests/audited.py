@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 
-from dpsel.audit.certificate import Certificate, Verdict
-from dpsel.audit.command import audit_command
-from dpsel.audit.file_pairs import FilePair, file_pairs
-from dpsel.audit.mechanism import audit_mechanism
-from dpsel.audit.options import Audited, Claim, Effort, Inputs
-from dpsel.audit.request import (
+from dpsel.auditing.certificate import Certificate, Verdict
+from dpsel.auditing.command import audit_command
+from dpsel.auditing.file_pairs import FilePair, file_pairs
+from dpsel.auditing.mechanism import audit_mechanism
+from dpsel.auditing.options import Audited, Claim, Effort, Inputs
+from dpsel.auditing.request import (
     AuditRequest,
     CommandRequest,
     MechanismRequest,
     MechanismTarget,
     make_audit_request,
 )
-from dpsel.audit.score import ScoreMoves, largest_move
+from dpsel.auditing.score import ScoreMoves, largest_move
 from dpsel.cli.app import run
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.registry import ScoreKind
@@ -69,13 +69,13 @@ def audited_command(samples: int, *, seed: int | None = 1, **given: Any) -> Cert
 def only(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the command on one of the pairs of tables only, which saves time."""
     if name != "searched":
-        monkeypatch.setattr("dpsel.audit.file_pairs._STARTS", 1)
-        monkeypatch.setattr("dpsel.audit.file_pairs._STEPS", 0)
+        monkeypatch.setattr("dpsel.auditing.file_pairs._STARTS", 1)
+        monkeypatch.setattr("dpsel.auditing.file_pairs._STEPS", 0)
 
     def chosen(*arguments: Any, **options: Any) -> list[FilePair]:
         return [pair for pair in file_pairs(*arguments, **options) if pair.name == name]
 
-    monkeypatch.setattr("dpsel.audit.command.file_pairs", chosen)
+    monkeypatch.setattr("dpsel.auditing.command.file_pairs", chosen)
 
 
 def moves(kind: ScoreKind, neighbors: Neighbors, rows: int = 1, tables: int = 100) -> ScoreMoves:

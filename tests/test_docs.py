@@ -63,7 +63,7 @@ def test_the_documents_show_commands() -> None:
 
 
 def test_the_sample_s_answer_is_as_certain_as_the_documents_assume() -> None:
-    from dpsel.audit.laws import right_size
+    from dpsel.auditing.laws import right_size
     from dpsel.core.mechanisms.classes import LipschitzLosses
     from dpsel.core.mechanisms.ranking import Ranking
     from tests.sample_tables import scored

@@ -12,11 +12,20 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # A folder imports itself and those on its left.
 LADDER = (
-    *("errors", "options", "reporter", "core", "system", "tables", "dictionary", "budget", "card"),
-    *("cluster", "selection", "preprocessing", "evaluation", "planning", "audit", "paper", "cli"),
+    *("errors", "options", "reporter", "core", "system", "tables", "dictionary", "budget", "cards"),
+    *(
+        "cluster",
+        "selection",
+        "preprocessing",
+        "evaluation",
+        "planning",
+        "auditing",
+        "paper",
+        "cli",
+    ),
 )
 ARRAYS = {"numpy", "scipy", "polars", "pyarrow"}
-OUTSIDE: dict[str, set[str]] = {"budget": set(), "card": set(), "cli": {"typer", "rich"}}
+OUTSIDE: dict[str, set[str]] = {"budget": set(), "cards": set(), "cli": {"typer", "rich"}}
 EXTRAS = {
     "cluster.dask": {"dask", "distributed"},
     "cluster.slurm": {"dask_jobqueue"},
@@ -44,14 +53,14 @@ MECHANISMS = {
 }
 MAY_RELEASE = {"core.release", "core.randomness", "core.mechanisms.registry"}
 CHECKS_NAMES = {
-    *("selection.request", "audit.request", "evaluation.methods", "evaluation.request"),
+    *("selection.request", "auditing.request", "evaluation.methods", "evaluation.request"),
     "planning.shares",
 }
 RELEASING = {"release", "release_votes", "release_rounds", "release_stump", "without_privacy"}
 PRIVATE = {"Batch", "Partial", "Scores", "Matrix", "Spill"}
 SEES_ROWS = (
     *("core.", "tables.", "dictionary.check", "cluster.", "preprocessing.", "evaluation."),
-    *("planning.", "audit."),
+    *("planning.", "auditing."),
     "paper.",
 )
 BOTH_SIDES = {"selection.run", "selection.stump", "selection.baseline", "selection.lasso"}
@@ -59,11 +68,11 @@ BOTH_SIDES = {"selection.run", "selection.stump", "selection.baseline", "selecti
 # nor tables.
 NEVER = {
     "budget": ("preprocessing", "evaluation", "planning", "paper"),
-    "tables": ("budget", "card"),
+    "tables": ("budget", "cards"),
 }
 PUBLIC_SIDE = (
     "budget.",
-    "card.",
+    "cards.",
     "cli.",
     "dictionary.options",
     "selection.record",
@@ -71,7 +80,7 @@ PUBLIC_SIDE = (
     "preprocessing.options",
     "evaluation.options",
     "planning.options",
-    "audit.options",
+    "auditing.options",
     "paper.options",
 )
 
@@ -158,13 +167,13 @@ def test_imports_stay_on_their_side_of_the_wall(path: Path) -> None:
         ("core.randomness", "seed = os.environ['SEED']"),
         ("core.release", "import polars"),
         ("budget.ledger", "import numpy as np"),
-        ("card.words", "import polars as pl"),
-        ("card.record", "from dpsel.tables.opening import open_table"),
+        ("cards.words", "import polars as pl"),
+        ("cards.record", "from dpsel.tables.opening import open_table"),
         ("cli.select", "import polars"),
         ("cli.app", "import click"),
         ("selection.record", "import pyarrow"),
         ("preprocessing.run", "from dpsel.core.randomness import make_randomness"),
-        ("audit.mechanism", "from dpsel.core.randomness import SystemRandomness"),
+        ("auditing.mechanism", "from dpsel.core.randomness import SystemRandomness"),
         ("evaluation.sweep", "from dpsel.core.release import release"),
         ("evaluation.sweep", "from dpsel.budget.account import NoAccount"),
         ("planning.plan", "from dpsel.budget.ledger import LedgerFile"),

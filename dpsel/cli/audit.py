@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from dpsel.audit.options import Audited, Claim, Effort, Inputs
+from dpsel.auditing.options import Audited, Claim, Effort, Inputs
 from dpsel.cli.forms import form
 from dpsel.cli.options import RecordFile, Terminal
 
 if TYPE_CHECKING:
-    from dpsel.audit.certificate import Certificate
-    from dpsel.audit.request import AuditRequest
+    from dpsel.auditing.certificate import Certificate
+    from dpsel.auditing.request import AuditRequest
     from dpsel.reporter import Reporter
 
 NOT_PASSED = 1
@@ -34,7 +34,7 @@ def audit(
 
     Example: dpsel audit --mechanism canonical-lipschitz --epsilon 1 --d 6 --k 3 --samples 1e6
     """
-    from dpsel.audit.request import make_audit_request
+    from dpsel.auditing.request import make_audit_request
     from dpsel.cli.terminal import TerminalReporter, say
     from dpsel.system.output import Output
     from dpsel.system.process import take_interrupts_back
@@ -55,17 +55,17 @@ def audit(
 
 def _carry_out(request: "AuditRequest", reporter: "Reporter") -> "Certificate":
     """Carry out an audit; each kind imports what it needs, and only that."""
-    from dpsel.audit.request import MechanismRequest, ScoreRequest
+    from dpsel.auditing.request import MechanismRequest, ScoreRequest
 
     if isinstance(request, MechanismRequest):
-        from dpsel.audit.mechanism import audit_mechanism
+        from dpsel.auditing.mechanism import audit_mechanism
 
         return audit_mechanism(request, reporter)
     if isinstance(request, ScoreRequest):
-        from dpsel.audit.score import audit_score
+        from dpsel.auditing.score import audit_score
 
         return audit_score(request, reporter)
-    from dpsel.audit.command import audit_command
+    from dpsel.auditing.command import audit_command
     from dpsel.cli.app import run
 
     return audit_command(request, reporter, run)

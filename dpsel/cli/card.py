@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpsel.budget.options import LedgerPlace
-from dpsel.card.options import CardFormat, CardLook
+from dpsel.cards.options import CardFormat, CardLook
 from dpsel.cli.forms import form
 from dpsel.cli.options import CardFile, Debugging
 from dpsel.errors import OutputError
 
 if TYPE_CHECKING:
     from dpsel.budget.ledger import History
-    from dpsel.card.record import Published
+    from dpsel.cards.record import Published
 
 RecordArgument = Annotated[
     str,
@@ -41,7 +41,7 @@ def card(
 
     Example: dpsel card record.json --ledger patients --format html --output card.html
     """
-    from dpsel.card.record import read_record
+    from dpsel.cards.record import read_record
     from dpsel.system.output import Output
 
     published = read_record(record)
@@ -75,10 +75,10 @@ def _history(look: CardLook, place: LedgerPlace) -> "History | None":
 
 def _text(card_format: CardFormat, published: "Published", history: "History | None") -> str:
     """Return a card in the format that is asked for."""
-    from dpsel.card.html import html_card
-    from dpsel.card.markdown import markdown_card
-    from dpsel.card.registry import registry_entry
-    from dpsel.card.words import card_of
+    from dpsel.cards.html import html_card
+    from dpsel.cards.markdown import markdown_card
+    from dpsel.cards.registry import registry_entry
+    from dpsel.cards.words import card_of
 
     if card_format is CardFormat.YAML:
         return registry_entry(published, history)

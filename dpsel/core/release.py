@@ -470,7 +470,7 @@ def draws_by_law(chances: Sequence[float], count: int, seed: int | None) -> IntA
 
     Privacy:
         Guarantee: none is needed; no table is seen.
-        Tested by: tests/audit/test_mechanisms.py
+        Tested by: tests/auditing/test_mechanisms.py
     """
     uniform = -np.expm1(-exponentials(make_randomness(seed), count))
     borders = np.cumsum(chances)

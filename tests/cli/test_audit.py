@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import ROOT, Dpsel, Result
 from tests.cli.test_offered_scores import package
 
-SCHEMA = json.loads((ROOT / "dpsel/audit/audit.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "dpsel/auditing/audit.schema.json").read_text())
 FEW = ("--samples", "2e3", "--seed", 1)
 
 __all__ = ["package"]

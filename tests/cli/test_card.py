@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.card.records import fields
+from tests.cards.records import fields
 from tests.cli.conftest import ROOT, Dpsel
 from tests.ledgers import tamper
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from dpsel.audit.laws import Subset, subset_law
+from dpsel.auditing.laws import Subset, subset_law
 from dpsel.core import matrix as kept
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.bounds import Bounds, Interval

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpsel.audit.laws import subset_law
+from dpsel.auditing.laws import subset_law
 from dpsel.core.arrays import IntArray, NumberArray
 from dpsel.evaluation.metrics import (
     accuracies,

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dpsel.audit.laws import (
+from dpsel.auditing.laws import (
     Class,
     Subset,
     class_law,
@@ -16,7 +16,7 @@ from dpsel.audit.laws import (
     right_size,
     subset_law,
 )
-from dpsel.audit.loss import loss
+from dpsel.auditing.loss import loss
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.mechanisms import Sampler, lipschitz
 from dpsel.core.mechanisms import samplers as direct

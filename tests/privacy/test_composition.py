@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpsel.audit.laws import peeling_law
-from dpsel.audit.loss import loss
+from dpsel.auditing.laws import peeling_law
+from dpsel.auditing.loss import loss
 from dpsel.core.arrays import FloatArray
 from dpsel.core.mechanisms.composition import concentrated_rho, delta_of_rounds, round_epsilon
 

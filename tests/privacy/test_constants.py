@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpsel.audit.laws import LAWS, peeling_law, subset_law
-from dpsel.audit.loss import loss
-from dpsel.audit.pairs import two_levels
+from dpsel.auditing.laws import LAWS, peeling_law, subset_law
+from dpsel.auditing.loss import loss
+from dpsel.auditing.pairs import two_levels
 from dpsel.core.mechanisms.composition import concentrated_rho, round_epsilon
 
 MUTANT = 0.9

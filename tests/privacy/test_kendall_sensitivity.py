@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsel.audit.laws import permute_and_flip_law
-from dpsel.audit.loss import loss
+from dpsel.auditing.laws import permute_and_flip_law
+from dpsel.auditing.loss import loss
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.core.guarantee import Neighbors, Unit

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from dpsel.audit.laws import Subset, flip_law, subset_law
-from dpsel.audit.loss import loss
+from dpsel.auditing.laws import Subset, flip_law, subset_law
+from dpsel.auditing.loss import loss
 from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.lipschitz import margin_lipschitz
 from dpsel.core.randomness import make_randomness

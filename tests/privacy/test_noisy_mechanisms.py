@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpsel.audit.laws import Subset, joint_law, laplace_law, peeling_law, permute_and_flip_law
-from dpsel.audit.loss import loss
+from dpsel.auditing.laws import Subset, joint_law, laplace_law, peeling_law, permute_and_flip_law
+from dpsel.auditing.loss import loss
 from dpsel.core.mechanisms.composition import concentrated_rho, round_epsilon
 from dpsel.core.mechanisms.joint import joint
 from dpsel.core.mechanisms.noisy import noise_scale, oneshot_laplace, peeling

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpsel.audit.laws import Law, permute_and_flip_law
-from dpsel.audit.loss import loss
+from dpsel.auditing.laws import Law, permute_and_flip_law
+from dpsel.auditing.loss import loss
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit
 from dpsel.core.release import DrawnBy, StumpRequest, release_stump

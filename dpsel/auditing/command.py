@@ -10,8 +10,8 @@ from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from dpsel.audit.certificate import Certificate, Check, plain_cells
-from dpsel.audit.file_pairs import (
+from dpsel.auditing.certificate import Certificate, Check, plain_cells
+from dpsel.auditing.file_pairs import (
     PERSON,
     TARGET,
     FilePair,
@@ -20,9 +20,9 @@ from dpsel.audit.file_pairs import (
     file_pairs,
     write_pair,
 )
-from dpsel.audit.loss import Outcome, Tally
-from dpsel.audit.mechanism import NEXT_TO_NOTHING, Drawn, Draws, certified, counted, draws_seed
-from dpsel.audit.request import CommandRequest
+from dpsel.auditing.loss import Outcome, Tally
+from dpsel.auditing.mechanism import NEXT_TO_NOTHING, Drawn, Draws, certified, counted, draws_seed
+from dpsel.auditing.request import CommandRequest
 from dpsel.budget.amounts import Amount, cost_of
 from dpsel.budget.charges import Terms
 from dpsel.budget.ledger import LedgerFile
@@ -257,7 +257,7 @@ def audit_command(
 
     Privacy:
         Guarantee: none is needed; the tables are made up.
-        Tested by: tests/audit/test_command.py, tests/audit/test_mutants.py
+        Tested by: tests/auditing/test_command.py, tests/auditing/test_mutants.py
     """
     target, sampling = request.target, request.sampling
     maker = PairMaker(

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpsel.audit.certificate import Verdict
-from dpsel.audit.file_pairs import FilePair, write_pair
-from dpsel.audit.request import CommandRequest
+from dpsel.auditing.certificate import Verdict
+from dpsel.auditing.file_pairs import FilePair, write_pair
+from dpsel.auditing.request import CommandRequest
 from dpsel.budget.amounts import Amount
 from dpsel.budget.charges import Terms
 from dpsel.budget.ledger import LedgerFile
@@ -21,7 +21,7 @@ from dpsel.errors import InputError, UsageError
 from dpsel.system.output import Output
 from tests.audited import audit_request, audited_command, caught_by, only
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "dpsel/audit/audit.schema.json").read_text())
+SCHEMA = json.loads((Path(__file__).parents[2] / "dpsel/auditing/audit.schema.json").read_text())
 
 
 def test_the_command_passes() -> None:

@@ -2,10 +2,17 @@
 
 import pytest
 
-from dpsel.audit.laws import LAWS
-from dpsel.audit.loss import loss
-from dpsel.audit.pairs import BUILT_IN, ScorePair, default_pair, given_pair, two_levels, worst_pairs
-from dpsel.audit.request import MechanismTarget, mechanism_target
+from dpsel.auditing.laws import LAWS
+from dpsel.auditing.loss import loss
+from dpsel.auditing.pairs import (
+    BUILT_IN,
+    ScorePair,
+    default_pair,
+    given_pair,
+    two_levels,
+    worst_pairs,
+)
+from dpsel.auditing.request import MechanismTarget, mechanism_target
 from dpsel.errors import UsageError
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dpsel.audit.certificate import NO_PROOF, Certificate, Verdict, made_by, plain_cells, rounded
-from dpsel.audit.request import ScoreRequest
+from dpsel.auditing.certificate import NO_PROOF, Certificate, Verdict, made_by, plain_cells, rounded
+from dpsel.auditing.request import ScoreRequest
 from dpsel.core.arrays import FloatArray
 from dpsel.core.batch import Batch
 from dpsel.core.bounds import Bounds, Interval
@@ -78,7 +78,7 @@ def random_pair(rng: np.random.Generator, neighbors: Neighbors, unit: Unit) -> T
 
     Privacy:
         Guarantee: none is needed; all rows are made up.
-        Tested by: tests/audit/test_scores.py
+        Tested by: tests/auditing/test_scores.py
     """
     n = int(rng.choice([0, 1, 2, 3, 5, 8, 13, 30]))
     bounds = str(rng.choice(list(BOUNDS)))
@@ -96,7 +96,7 @@ def changed_pair(pair: TablePair, rng: np.random.Generator) -> TablePair:
 
     Privacy:
         Guarantee: none is needed; all rows are made up.
-        Tested by: tests/audit/test_scores.py
+        Tested by: tests/auditing/test_scores.py
     """
     others, rows = pair.others.copy(), [rows.copy() for rows in pair.unit]
     for cells in (others, *rows):
@@ -184,7 +184,7 @@ def largest_move(
 
     Privacy:
         Guarantee: none is needed; all tables are made up.
-        Tested by: tests/audit/test_scores.py
+        Tested by: tests/auditing/test_scores.py
 
     Args:
         kind: What makes the score.
@@ -320,7 +320,7 @@ def audit_score(request: ScoreRequest, reporter: Reporter) -> Certificate:
 
     Privacy:
         Guarantee: none is needed; the tables are made up.
-        Tested by: tests/audit/test_scores.py, tests/audit/test_mutants.py
+        Tested by: tests/auditing/test_scores.py, tests/auditing/test_mutants.py
     """
     kind = find_score(request.score)
     moves: list[ScoreMoves] = []

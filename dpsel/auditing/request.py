@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dpsel.audit.laws import PRINTED, Law, exact_law
-from dpsel.audit.options import Audited, Claim, Effort, Inputs
+from dpsel.auditing.laws import PRINTED, Law, exact_law
+from dpsel.auditing.options import Audited, Claim, Effort, Inputs
 from dpsel.core.arrays import IntArray
 from dpsel.core.guarantee import (
     Neighbors,

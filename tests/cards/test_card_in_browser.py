@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from dpsel.card.html import html_card
+from dpsel.cards.html import html_card
 from tests.browser import NEEDS_BROWSER, SURFACE, fresh_browser, opened, requests
-from tests.card.records import HOSTILE, fields, ledger_with
-from tests.card.test_pages import hostile_card
+from tests.cards.records import HOSTILE, fields, ledger_with
+from tests.cards.test_pages import hostile_card
 
 pytestmark = NEEDS_BROWSER
 

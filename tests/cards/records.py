@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsel.budget.ledger import History, LedgerFile
-from dpsel.card.record import Published, published
+from dpsel.cards.record import Published, published
 from dpsel.system.text import json_text
 from tests.ledgers import asked, make_ledger
 

@@ -2,7 +2,7 @@
 
 from importlib.resources import files
 
-from dpsel.card.words import Card, Name, Said, Section, Table, Words
+from dpsel.cards.words import Card, Name, Said, Section, Table, Words
 from dpsel.system.page import page_html, safe
 
 _NUMBERS = ("charge", "epsilon", "delta")
@@ -10,7 +10,7 @@ _NUMBERS = ("charge", "epsilon", "delta")
 
 def html_card(card: Card) -> str:
     """Return a card as a page that a browser shows and prints, in light or dark colours."""
-    style = files("dpsel.card").joinpath("card.css").read_text("utf-8")
+    style = files("dpsel.cards").joinpath("card.css").read_text("utf-8")
     parts = [*map(_warning, card.warnings), *map(_section, card.sections)]
     lines = ["<main>", f"<h1>{_text(card.title)}</h1>", *parts, "</main>"]
     plain = "".join(part if isinstance(part, str) else part.text for part in card.title)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from dpsel.card.markdown import markdown_card
-from dpsel.card.record import published
-from dpsel.card.words import Words, card_of, chance, odds
-from tests.card.records import fields, ledger_with, record
+from dpsel.cards.markdown import markdown_card
+from dpsel.cards.record import published
+from dpsel.cards.words import Words, card_of, chance, odds
+from tests.cards.records import fields, ledger_with, record
 
 
 def plain(words: Words) -> str:

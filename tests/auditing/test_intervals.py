@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpsel.audit.laws import Law, subset_law
-from dpsel.audit.loss import (
+from dpsel.auditing.laws import Law, subset_law
+from dpsel.auditing.loss import (
     PARTS,
     Outcome,
     Tally,
@@ -21,7 +21,7 @@ from dpsel.audit.loss import (
     lowest_chance,
     visible_loss,
 )
-from dpsel.audit.pairs import BUILT_IN, two_levels
+from dpsel.auditing.pairs import BUILT_IN, two_levels
 
 # A right bound fails for one seed in ten million.
 ALPHA = 1e-7

@@ -5,8 +5,8 @@
     fit to the law   draws contradict the exact law: not the mechanism that was proven private
     check: NAME      a plain check, of randomness, reach or the shape of outcomes
 
-Mutants are made here, by patches and small wrong copies; tests/audit/test_mutants_of_tables.py has
-those of scores and of the command. The positive control is in the tests beside this one.
+Mutants are made here, by patches and small wrong copies; those of scores and of the command are in
+tests/auditing/test_mutants_of_tables.py. The positive control is in the tests beside this one.
 """
 
 from collections.abc import Callable
@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpsel.audit.certificate import Verdict
-from dpsel.audit.pairs import BUILT_IN
-from dpsel.audit.request import MechanismTarget
+from dpsel.auditing.certificate import Verdict
+from dpsel.auditing.pairs import BUILT_IN
+from dpsel.auditing.request import MechanismTarget
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.mechanisms import Sampler, joint, lipschitz
 from dpsel.core.mechanisms import classes as lipschitz_losses

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betainccinv, betaincinv
 
-from dpsel.audit.laws import Law
+from dpsel.auditing.laws import Law
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray, NumberArray
 
 

@@ -6,16 +6,16 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from dpsel.audit.certificate import Verdict
-from dpsel.audit.mechanism import audit_mechanism
-from dpsel.audit.request import MechanismTarget
+from dpsel.auditing.certificate import Verdict
+from dpsel.auditing.mechanism import audit_mechanism
+from dpsel.auditing.request import MechanismTarget
 from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.registry import MECHANISMS
 from dpsel.errors import UsageError
 from tests.audited import audited, caught_by, mechanism_request
 from tests.sample_tables import Silent
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "dpsel/audit/audit.schema.json").read_text())
+SCHEMA = json.loads((Path(__file__).parents[2] / "dpsel/auditing/audit.schema.json").read_text())
 # By what a draw costs: at most half a second each.
 SAMPLES = {"peeling": 100_000, "oneshot-laplace": 100_000, "joint": 1_000}
 
@@ -119,8 +119,8 @@ def test_too_few_samples_to_show_anything_are_inconclusive() -> None:
 
 
 def test_the_number_of_workers_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpsel.audit.mechanism._WORTH_WORKERS", 0)
-    monkeypatch.setattr("dpsel.audit.mechanism._DRAWS_AT_ONCE", 500)
+    monkeypatch.setattr("dpsel.auditing.mechanism._WORTH_WORKERS", 0)
+    monkeypatch.setattr("dpsel.auditing.mechanism._DRAWS_AT_ONCE", 500)
     plans = (mechanism_request("canonical-lipschitz", 4_000, threads=threads) for threads in (1, 2))
     first, second = (audit_mechanism(request, Silent()).to_dict() for request in plans)
     assert first == second

@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from dpsel.budget.amounts import Amount
 from dpsel.budget.charges import Charge
 from dpsel.budget.ledger import History
-from dpsel.card.record import Published
+from dpsel.cards.record import Published
 from dpsel.core.guarantee import Guarantee, Neighbors
 
 
@@ -63,7 +63,7 @@ def card_of(record: Published, ledger: History | None) -> Card:
 
     Privacy:
         Guarantee: none is needed; a record and a ledger are public, and nothing else is looked at.
-        Tested by: tests/card/test_words.py
+        Tested by: tests/cards/test_words.py
     """
     guarantee, charge = record.guarantee, None if ledger is None else charge_for(record, ledger)
     sections = [_released(record, charge), _about_whom(guarantee)]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsel.audit.laws import Law
-from dpsel.audit.loss import expected_bound
-from dpsel.audit.pairs import LawOf
+from dpsel.auditing.laws import Law
+from dpsel.auditing.loss import expected_bound
+from dpsel.auditing.pairs import LawOf
 from dpsel.core.arrays import FloatArray
 from dpsel.core.batch import Batch
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from dpsel.budget.ledger import History
-from dpsel.card.html import html_card
-from dpsel.card.markdown import code_span, escaped, markdown_card
-from dpsel.card.words import Card, card_of
+from dpsel.cards.html import html_card
+from dpsel.cards.markdown import code_span, escaped, markdown_card
+from dpsel.cards.words import Card, card_of
 from dpsel.system.text import printable
-from tests.card.records import HOSTILE, fields, ledger_with, record
+from tests.cards.records import HOSTILE, fields, ledger_with, record
 
 markdown_it = pytest.importorskip("markdown_it", reason="needs markdown-it-py, as rich does")
 

@@ -9,9 +9,9 @@ from importlib.metadata import version as installed_version
 from typing import Any
 
 from dpsel import __version__
-from dpsel.audit.laws import Law
-from dpsel.audit.loss import LossBounds, Outcome, Tally, disagreement, loss, loss_bounds
-from dpsel.audit.request import Sampling
+from dpsel.auditing.laws import Law
+from dpsel.auditing.loss import LossBounds, Outcome, Tally, disagreement, loss, loss_bounds
+from dpsel.auditing.request import Sampling
 from dpsel.core.arrays import FloatArray
 
 

@@ -9,9 +9,9 @@ import re
 from typing import Any
 
 from dpsel.budget.ledger import History
-from dpsel.card.markdown import code_span, escaped
-from dpsel.card.record import Published
-from dpsel.card.words import charge_for, counted, odds
+from dpsel.cards.markdown import code_span, escaped
+from dpsel.cards.record import Published
+from dpsel.cards.words import charge_for, counted, odds
 from dpsel.core.guarantee import Guarantee, Neighbors
 from dpsel.errors import UsageError
 
@@ -31,7 +31,7 @@ def registry_entry(record: Published, history: History | None) -> str:
     Privacy:
         Guarantee: none is needed; see `card_of`. The number of persons, which the registry has a
             field for, is in no record.
-        Tested by: tests/card/test_registry.py
+        Tested by: tests/cards/test_registry.py
 
     Raises:
         UsageError: If the record promises nothing.

@@ -2,7 +2,7 @@
 
 import re
 
-from dpsel.card.words import Card, Name, Said, Section, Table, Words
+from dpsel.cards.words import Card, Name, Said, Section, Table, Words
 from dpsel.system.text import printable
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")

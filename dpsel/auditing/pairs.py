@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsel.audit.laws import Law
-from dpsel.audit.loss import expected_bound, loss
-from dpsel.audit.request import MechanismTarget
+from dpsel.auditing.laws import Law
+from dpsel.auditing.loss import expected_bound, loss
+from dpsel.auditing.request import MechanismTarget
 from dpsel.core.randomness import derived_seed, seeded_generator
 from dpsel.errors import UsageError
 

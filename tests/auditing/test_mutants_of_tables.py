@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpsel.audit.certificate import Verdict
-from dpsel.audit.score import judge_moves
+from dpsel.auditing.certificate import Verdict
+from dpsel.auditing.score import judge_moves
 from dpsel.budget.account import NoAccount
 from dpsel.budget.amounts import Amount
 from dpsel.budget.ledger import LedgerFile

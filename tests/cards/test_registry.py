@@ -9,13 +9,13 @@ from typing import Any
 import jsonschema
 import pytest
 
-from dpsel.card.registry import registry_entry
+from dpsel.cards.registry import registry_entry
 from dpsel.errors import UsageError
 from dpsel.system.text import printable
-from tests.card.records import HOSTILE, fields, ledger_with, record
+from tests.cards.records import HOSTILE, fields, ledger_with, record
 
 yaml: Any = pytest.importorskip("yaml", reason="needs PyYAML to read YAML, as dask does")
-SCHEMA = json.loads(files("dpsel.card").joinpath("registry.schema.json").read_text())
+SCHEMA = json.loads(files("dpsel.cards").joinpath("registry.schema.json").read_text())
 VALID = jsonschema.Draft7Validator(SCHEMA, format_checker=jsonschema.FormatChecker(["date"]))
 
 

@@ -1,6 +1,6 @@
 """A million draws of every mechanism, and thousands of audits for their false alarms: minutes.
 
-pytest -m long tests/audit
+pytest -m long tests/auditing
 """
 
 from typing import Any
@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpsel.audit.certificate import Verdict
-from dpsel.audit.loss import PARTS, Tally
-from dpsel.audit.mechanism import (
+from dpsel.auditing.certificate import Verdict
+from dpsel.auditing.loss import PARTS, Tally
+from dpsel.auditing.mechanism import (
     Draws,
     audit_mechanism,
     draw_some,
@@ -21,8 +21,8 @@ from dpsel.audit.mechanism import (
 from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.registry import MECHANISMS
 from dpsel.system.threads import plan_threads
-from tests.audit.test_mutants import Weaker
 from tests.audited import audited, audited_command, caught_by, mechanism_request
+from tests.auditing.test_mutants import Weaker
 from tests.sample_tables import Silent
 
 pytestmark = pytest.mark.long

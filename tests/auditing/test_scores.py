@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpsel.audit.certificate import Verdict
-from dpsel.audit.request import ScoreRequest
-from dpsel.audit.score import BOUNDS, audit_score, handmade_pairs, random_pair
+from dpsel.auditing.certificate import Verdict
+from dpsel.auditing.request import ScoreRequest
+from dpsel.auditing.score import BOUNDS, audit_score, handmade_pairs, random_pair
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.registry import SCORES, ScoreKind
 from tests.audited import audit_request, moves

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsel.audit.laws import (
+from dpsel.auditing.laws import (
     LAWS,
     PRINTED,
     Law,
@@ -19,8 +19,8 @@ from dpsel.audit.laws import (
     printed_subset_law,
     subset_law,
 )
-from dpsel.audit.loss import loss, one_way_loss
-from dpsel.audit.pairs import BUILT_IN
+from dpsel.auditing.loss import loss, one_way_loss
+from dpsel.auditing.pairs import BUILT_IN
 from tests.privacy.test_margin_lipschitz import margin_law as margin_law_by_hand
 
 PARAMETERS = {"gamma": 0.5, "delta": 0.0}

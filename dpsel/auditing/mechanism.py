@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from dpsel.audit.certificate import Certificate, Check, found_at, loss_certificate
-from dpsel.audit.laws import Law
-from dpsel.audit.loss import PARTS, Outcome, Place, Tally, visible_loss
-from dpsel.audit.pairs import ScorePair, default_pair, given_pair, worst_pairs
-from dpsel.audit.request import MechanismRequest, MechanismTarget, Sampling
+from dpsel.auditing.certificate import Certificate, Check, found_at, loss_certificate
+from dpsel.auditing.laws import Law
+from dpsel.auditing.loss import PARTS, Outcome, Place, Tally, visible_loss
+from dpsel.auditing.pairs import ScorePair, default_pair, given_pair, worst_pairs
+from dpsel.auditing.request import MechanismRequest, MechanismTarget, Sampling
 from dpsel.core.arrays import WordArray
 from dpsel.core.mechanisms.registry import MECHANISMS
 from dpsel.core.randomness import SeededRandomness, derived_seed
@@ -214,7 +214,7 @@ def audit_mechanism(request: MechanismRequest, reporter: Reporter) -> Certificat
 
     Privacy:
         Guarantee: none is needed; the scores are made up.
-        Tested by: tests/audit/test_mechanisms.py, tests/audit/test_mutants.py
+        Tested by: tests/auditing/test_mechanisms.py, tests/auditing/test_mutants.py
     """
     pairs = score_pairs(request)
     tallies = _drawn(request, pairs, reporter)
