@@ -95,7 +95,7 @@ def quiet_dask() -> Iterator[None]:
 
 def dask_missing() -> UsageError:
     """Return what to say where Dask, or a part of it, is not installed."""
-    return UsageError("--cluster needs Dask: pip install 'dpsel[dask]'")
+    return UsageError("--cluster needs Dask: pip install dask distributed dask-jobqueue")
 
 
 _POLL = 1.0
@@ -231,9 +231,7 @@ def new_credentials(folder: Path) -> Any:
     try:
         made = load_distributed().Security.temporary()
     except ImportError:
-        raise ClusterError(
-            "certificates need the package cryptography: pip install 'dpsel[dask]'"
-        ) from None
+        raise ClusterError("certificates need one more package: pip install cryptography") from None
     certificate = _kept(folder / "cluster.crt", made.tls_client_cert)
     key = _kept(folder / "cluster.key", made.tls_client_key)
     both = {

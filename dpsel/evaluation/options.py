@@ -151,7 +151,7 @@ class ResultsWriting:
     )
     report: str | None = option(
         "--report FILE",
-        "Write figures and results as one HTML page. Needs 'dpsel\\[plot]'.",
+        "Write figures and results as one HTML page.",
         None,
         panel=OUTPUT,
     )

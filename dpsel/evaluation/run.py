@@ -11,7 +11,6 @@ from dpsel.cluster.place import Scheduler
 from dpsel.errors import UsageError
 from dpsel.evaluation.conclusion import conclusions
 from dpsel.evaluation.data import table_sets
-from dpsel.evaluation.figures.style import load_matplotlib
 from dpsel.evaluation.journal import Journal
 from dpsel.evaluation.options import ResultsWriting
 from dpsel.evaluation.report import report_facts, report_html, sweep_figures, sweep_notes
@@ -98,8 +97,6 @@ def open_evaluation(
         # Said before the sweep, not after it. Nothing is left behind if it is killed.
         with Output(place, force=writing.force, inputs=inputs):
             pass
-    if writing.report is not None:
-        load_matplotlib()
     beside = _journal_place(writing.places, resume)
     about = description(tables, request)
     with Journal(beside, about, resume=resume, force=writing.force) as journal:

@@ -18,7 +18,7 @@ from dpsel.evaluation.data import EvaluationData, TableRequest, Truth, table_set
 from dpsel.evaluation.figures.curves import accuracy_figure, order_figure
 from dpsel.evaluation.figures.frequencies import frequency_bars
 from dpsel.evaluation.figures.heatmap import heatmap_figure
-from dpsel.evaluation.figures.style import load_matplotlib, png_bytes
+from dpsel.evaluation.figures.style import png_bytes
 from dpsel.evaluation.grid import parse_epsilons, parse_ks
 from dpsel.evaluation.journal import Journal
 from dpsel.evaluation.methods import parse_methods
@@ -208,7 +208,6 @@ def experimenting(
     """Enter what experiments are run with: a folder to write to, and workers."""
     check_at_least(0, asked.seed, "seed")
     scheduler = asked.scheduler()
-    load_matplotlib()
     threads = plan_threads(asked.threads)
     folder = ResultsFolder(asked.output, resume=asked.resume, force=asked.force)
     with chosen_workers(scheduler, threads, reporter.warn) as workers:

@@ -133,7 +133,7 @@ class PlanWriting:
     )
     report: str | None = option(
         "--report FILE",
-        "Write the plan and a figure as one HTML page. Needs 'dpsel\\[plot]'.",
+        "Write the plan and a figure as one HTML page.",
         None,
         panel=OUTPUT,
     )

@@ -60,15 +60,11 @@ SOLVER = ("sklearn.linear_model",)
 
 @contextmanager
 def quiet_solver(penalty: float = PENALTY) -> Iterator[None]:
-    """Check that LASSOs can be fitted, and let them run side by side without a word.
+    """Let LASSOs run side by side without a word.
 
     Whoever fits enters this, in any thread and as often as it comes: see `_Quiet`.
     """
     check_penalty(penalty)
-    try:
-        from sklearn.linear_model import Lasso  # noqa: F401
-    except ImportError:
-        raise UsageError("the method needs scikit-learn: pip install 'dpsel[baseline]'") from None
     with _quiet:
         yield
 
@@ -86,6 +82,8 @@ class _Quiet:
         self._set = ExitStack()
 
     def __enter__(self) -> None:
+        # Libraries that are loaded later would not be limited.
+        import sklearn.linear_model  # noqa: F401
         from threadpoolctl import threadpool_limits
 
         with self._lock:

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from sklearn import linear_model
 
 from dpsel.core.randomness import SeededRandomness
 from tests.cli.conftest import ROOT, Dpsel
-
-linear_model = pytest.importorskip("sklearn.linear_model", reason="needs scikit-learn")
 
 BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
 RAW = ROOT / "sample_data" / "synthetic_raw.csv"

@@ -19,8 +19,6 @@ import pytest
 from dpsel.evaluation import STAMP
 from tests.cli.conftest import ROOT, Dpsel
 
-pytest.importorskip("sklearn", reason="two-stage and the LASSO need scikit-learn")
-
 BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
 RAW = ROOT / "sample_data" / "synthetic_raw.csv"
 PLANTED = "x01,x03,x07,x08,x13,x15,x30,x33"
@@ -64,7 +62,6 @@ def diabetes(tmp_path: Path) -> Path:
 def test_a_raw_table_is_not_shown_as_a_success(
     dpsel: Dpsel, diabetes: Path, tmp_path: Path
 ) -> None:
-    pytest.importorskip("matplotlib", reason="a report has figures")
     files = ("--output", tmp_path / "r.json", "--report", tmp_path / "r.html")
     ask = ("--target", "y", "--trials", 3, "--threads", 1, "--k", 3, "--epsilon", 1)
     done = dpsel("evaluate", diabetes, *ask, "--penalty", 0.01, "--method", "dp-sis,sis", *files)
@@ -130,7 +127,6 @@ def test_much_epsilon_finds_what_is_planted_and_little_does_not(dpsel: Dpsel) ->
 
 
 def test_unseen_rows_are_one_more_measure_and_change_no_other(dpsel: Dpsel, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="a report has figures")
     ask = ("--k", "2", "--epsilon", "0.1,50", "--method", "stump,dp-sis,sis", "--truth", "sis")
     plain = evaluated(dpsel, *ask)
     report = tmp_path / "r.html"

@@ -15,8 +15,6 @@ import pytest
 
 from tests.cli.conftest import ROOT, Dpsel
 
-pytest.importorskip("sklearn", reason="needs scikit-learn")
-
 ROWS, COLUMNS = 40_000, 24
 # An eighth of the table, of which the work on it takes several copies.
 MEMORY = "1MB"

@@ -155,7 +155,6 @@ def test_what_fails_because_of_a_row_stays_charged(place: Path, dpsel: Dpsel) ->
 def test_the_first_random_word_is_drawn_after_the_charge(
     run: tuple[object, ...], place: Path, dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("sklearn", reason="needs scikit-learn")
     charges_at_draws = []
     words = SystemRandomness.words
 
@@ -337,7 +336,6 @@ def test_what_is_not_private_never_touches_a_ledger(
     dpsel: Dpsel,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pytest.importorskip("sklearn", reason="needs scikit-learn")
     before = place.read_bytes()
     for options in (LEDGER, ("--run-id", "a"), ("--ledger-file", "x")):
         for dry in ((), ("--dry-run",)):

@@ -38,7 +38,6 @@ def test_a_preprocessed_table_is_for_its_owner(name: str, table: str, dpsel: Dps
 
 
 def test_results_and_reports_of_an_evaluation_are_for_their_owner(table: str, dpsel: Dpsel) -> None:
-    pytest.importorskip("matplotlib", reason="figures need matplotlib")
     options = ("--truth", "sis", "--method", "dot/canonical-lipschitz", "--trials", 2)
     places = ("--output", "r.json", "--report", "r.html", "--threads", 1)
     result = dpsel("evaluate", table, *ASK, *options, *places)

@@ -125,7 +125,6 @@ def test_a_plan_is_written_whole_and_replaces_nothing(tmp_path: Path, dpsel: Dps
 
 
 def test_the_report_is_one_public_page_with_a_figure(tmp_path: Path, dpsel: Dpsel) -> None:
-    pytest.importorskip("matplotlib")
     place = tmp_path / "plan.html"
     assert dpsel(*SMALL, "--quiet", "--report", place).code == 0
     page = Page(place.read_text())

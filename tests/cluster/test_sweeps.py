@@ -8,9 +8,6 @@ import pytest
 from tests.cli.conftest import ROOT, Dpsel
 from tests.cluster.conftest import ended, processes, started_dpsel, wait_until
 
-pytest.importorskip("sklearn", reason="two-stage and the LASSO need scikit-learn")
-pytest.importorskip("matplotlib", reason="dpsel reproduce draws figures")
-
 BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
 SWEEP = ("evaluate", BOUNDED, "--target", "y", "--k", "3,logd", "--epsilon", "0.5,2,5")
 METHODS = ("--method", "dp-sis,two-stage,kendall/permute-and-flip", "--trials", 12, "--unseen", 2)

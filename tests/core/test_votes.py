@@ -1,6 +1,5 @@
 """Blocks of rows, their votes, and the exact answers they are compared with."""
 
-import sys
 import threading
 import warnings
 
@@ -8,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn import linear_model
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.guarantee import Neighbors, Unit
@@ -17,8 +17,6 @@ from dpsel.core.votes import contiguous_blocks, independent_blocks, largest, ran
 from dpsel.errors import UsageError
 from dpsel.selection.lasso import exact_top_k, lasso_coefficients, quiet_solver
 from tests.voting import lasso_scores, lasso_votes, lasso_votes_for_each_k
-
-linear_model = pytest.importorskip("sklearn.linear_model", reason="scikit-learn is not installed")
 
 
 def table(rows: int, d: int, seed: int) -> tuple[FloatArray, FloatArray]:
@@ -250,14 +248,6 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
     for draw in (random_partition, independent_blocks):
         with pytest.raises(UsageError, match="blocks must be 1 or more, got 0"):
             draw(6, 0, make_randomness(0))
-
-
-def test_a_missing_scikit_learn_is_said_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sklearn.linear_model", None)
-    X, y = table(6, 4, 0)
-    with pytest.raises(UsageError) as caught:
-        lasso_coefficients(X, y)
-    assert str(caught.value) == "the method needs scikit-learn: pip install 'dpsel[baseline]'"
 
 
 @pytest.mark.parametrize("penalty", [0.1, 0.02])

@@ -10,10 +10,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.tidy_results import EPSILONS, HOSTILE, STAMP, cell, frame, picked, tidy
-
-pytest.importorskip("matplotlib", reason="figures need matplotlib, the extra `plot`")
-
 from dpsel.errors import UsageError
 from dpsel.evaluation.figures.curves import accuracy_figure, order_figure
 from dpsel.evaluation.figures.frequencies import frequencies_figure, frequency_bars
@@ -30,6 +26,7 @@ from dpsel.evaluation.figures.style import (
     svg_text,
     text_width,
 )
+from tests.tidy_results import EPSILONS, HOSTILE, STAMP, cell, frame, picked, tidy
 
 Draw = Callable[..., Any]
 SMALL = tidy(datasets=("golub",), asked=("5",))
@@ -114,15 +111,6 @@ def test_pyplot_is_never_imported() -> None:
     for draw in DRAWN.values():
         svg_text(draw())
     assert "matplotlib.pyplot" not in sys.modules
-
-
-def test_without_matplotlib_the_user_is_told_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    for draw in DRAWN.values():
-        with pytest.raises(UsageError, match=r"pip install 'dpsel\[plot\]'"):
-            draw()
 
 
 def test_accuracy_has_a_panel_for_every_dataset_and_k() -> None:

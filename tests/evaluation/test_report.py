@@ -10,7 +10,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpsel.errors import UsageError
 from dpsel.evaluation.report import ReportFigure, compared, report_html, sweep_figures
 from tests.tidy_results import HOSTILE, cell, frame, picked, tidy
 
@@ -177,26 +176,13 @@ def test_the_report_is_imported_without_matplotlib() -> None:
     assert done.stdout == "set()\n", done.stderr
 
 
-def test_figures_without_matplotlib_are_refused_in_one_line(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(UsageError, match=r"figures need matplotlib: pip install 'dpsel\[plot\]'"):
-        sweep_figures(tidy())
-
-
 def test_the_paper_s_two_methods_are_compared_if_both_are_there() -> None:
     assert compared(tidy(methods=("other", "two-stage", "dp-sis"))) == ("dp-sis", "two-stage")
     assert compared(tidy(methods=("b", "a"))) == ("b", "a")
     assert compared(tidy(methods=("b",))) is None
 
 
-def needs_matplotlib() -> None:
-    pytest.importorskip("matplotlib", reason="figures need matplotlib, the extra `plot`")
-
-
 def test_the_standard_figures_of_an_evaluation() -> None:
-    needs_matplotlib()
     figures = sweep_figures(tidy(), picked())
     starts = [figure.caption.split(":")[0].split(",")[0] for figure in figures]
     assert starts == [
@@ -218,14 +204,12 @@ def test_the_standard_figures_of_an_evaluation() -> None:
 
 
 def test_a_figure_that_cannot_be_drawn_is_left_out() -> None:
-    needs_matplotlib()
     assert len(sweep_figures(tidy(methods=(), asked=("5",)))) == 1
     assert len(sweep_figures(tidy(methods=("dp-sis",), asked=("5",)), picked().clear())) == 2
     assert sweep_figures(tidy().clear(), picked()) == []
 
 
 def test_bars_are_drawn_for_at_most_six_datasets() -> None:
-    needs_matplotlib()
     datasets = tuple(f"set {number}" for number in range(8))
     frequencies = picked(datasets=datasets, methods=("sis",), features=3)
     figures = sweep_figures(tidy(datasets=datasets[:1], methods=(), asked=("5",)), frequencies)

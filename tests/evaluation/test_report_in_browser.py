@@ -10,7 +10,6 @@ from dpsel.evaluation.report import report_html, sweep_figures
 from tests.browser import NEEDS_BROWSER, SURFACE, fresh_browser, opened, requests
 from tests.tidy_results import HOSTILE, picked, tidy
 
-pytest.importorskip("matplotlib", reason="figures need matplotlib, the extra `plot`")
 pytestmark = NEEDS_BROWSER
 IMAGES = """return Array.from(document.images, image => {
   const box = image.getBoundingClientRect();

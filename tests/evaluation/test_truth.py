@@ -17,9 +17,8 @@ def table() -> DataSet:
 
 
 def test_the_truth_of_a_lasso_is_scikit_learn_s() -> None:
-    linear_model = pytest.importorskip(
-        "sklearn.linear_model", reason="scikit-learn is not installed"
-    )
+    from sklearn import linear_model
+
     rows = table()
     for penalty in (0.1, 0.02):
         found = parse_truth("lasso", penalty).found(rows, FEATURES)

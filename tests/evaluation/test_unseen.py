@@ -71,9 +71,8 @@ def asked(methods: str) -> Sweep:
 
 
 def test_the_ridge_model_is_scikit_learn_s() -> None:
-    linear_model = pytest.importorskip(
-        "sklearn.linear_model", reason="scikit-learn is not installed"
-    )
+    from sklearn import linear_model
+
     rng = np.random.default_rng(1)
     X, new = rng.normal(size=(50, 4)), rng.normal(size=(30, 4))
     for weight in (0.0, 0.3, 3.0):
@@ -169,7 +168,6 @@ def test_features_are_selected_inside_the_training_rows() -> None:
 
 @pytest.mark.parametrize("methods", ["stump", "two-stage/peeling", "dpkendall", "kendall", "lasso"])
 def test_every_kind_of_method_is_tested_on_unseen_rows(methods: str) -> None:
-    pytest.importorskip("sklearn", reason="two-stage and the LASSO need scikit-learn")
     (much,) = swept(planted(120, 8), methods, epsilons=(500.0,), trials=2, unseen=2)
     assert much["unseen"] > 0.7
 

@@ -192,7 +192,6 @@ def sign_p_value(better: Sequence[int], worse: Sequence[int]) -> float:
 def test_sis_finds_more_of_the_true_features_than_two_stage_without_privacy(
     outliers: bool,
 ) -> None:
-    pytest.importorskip("sklearn.linear_model", reason="scikit-learn is not installed")
     by_sis, by_votes = found_by_sis_and_by_votes(outliers=outliers)
     assert sign_p_value(by_sis, by_votes) < 1e-20
     # With the roles swapped there is nothing to see, and neither beats itself on other data.

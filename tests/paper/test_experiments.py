@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from sklearn import linear_model
 
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.evaluation.data import DataSet, EvaluationData
@@ -15,9 +16,6 @@ from dpsel.paper.comparisons import PAPER, r_squared_row, unseen_means
 from dpsel.paper.experiments import mean_over_sets
 from dpsel.paper.synthetic import pooled
 from tests.cli.conftest import ROOT, Dpsel, dpsel
-
-linear_model = pytest.importorskip("sklearn.linear_model", reason="needs scikit-learn")
-pytest.importorskip("matplotlib", reason="figures need matplotlib")
 
 __all__ = ["dpsel"]
 SHARED = ROOT.parent / "shared" / "data"

@@ -22,8 +22,6 @@ from tests.chi_square import ALPHA, p_value
 from tests.core.test_randomness import Scripted
 from tests.voting import lasso_scores, lasso_votes
 
-pytest.importorskip("sklearn.linear_model", reason="scikit-learn is not installed")
-
 WIDTH = 12
 BLOCKS = 3
 # Extreme cells, and enough other ones for a LASSO to find something in 8 rows.

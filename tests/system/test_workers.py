@@ -46,7 +46,6 @@ def test_a_program_that_was_not_told_to_is_kept_on_one_thread_of_the_matrix_libr
 
 
 def test_only_a_pool_that_fits_lassos_loads_the_solver() -> None:
-    pytest.importorskip("sklearn", reason="needs scikit-learn")
     assert loaded() == [False] * 4
     assert loaded("lassos") == [True] * 4
 

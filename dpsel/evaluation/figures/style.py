@@ -7,7 +7,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpsel.errors import UsageError
 from dpsel.evaluation.figures.palette import COLOURS, Theme
 from dpsel.system.text import printable
 
@@ -19,15 +18,6 @@ if TYPE_CHECKING:
 FONT = "DejaVu Sans"
 TEXT_SIZE = 8.0
 _STAMP_ID = "stamp"
-
-
-def load_matplotlib() -> Any:
-    """Return matplotlib, or say how to get it."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise UsageError("figures need matplotlib: pip install 'dpsel[plot]'") from None
-    return matplotlib
 
 
 def _settings(theme: Theme) -> dict[str, Any]:
@@ -66,10 +56,12 @@ def _settings(theme: Theme) -> dict[str, Any]:
 @contextmanager
 def drawing(theme: Theme) -> Iterator[None]:
     """Draw in a theme, whatever the user's own settings of matplotlib are."""
-    matplotlib = load_matplotlib()
+    import matplotlib
+
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_settings(theme))
+        settings: Any = matplotlib.rcParams
+        settings.update(_settings(theme))
         yield
 
 
@@ -77,7 +69,6 @@ def new_figure(
     width: float, height: float, theme: Theme, *, title: str, stamp: str | None
 ) -> "Figure":
     """Return an empty figure of a size in inches, stamped in its lower right corner."""
-    load_matplotlib()
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height))
@@ -97,7 +88,6 @@ def stamp_of(figure: "Figure") -> str | None:
 
 def diverging_map(theme: Theme) -> Any:
     """Return the colour map from `second_better` through `even` to `first_better`."""
-    load_matplotlib()
     from matplotlib.colors import LinearSegmentedColormap
 
     colours = COLOURS[theme]
@@ -107,7 +97,6 @@ def diverging_map(theme: Theme) -> Any:
 
 def line_key(look: Mapping[str, Any]) -> Any:
     """Return a line for a legend."""
-    load_matplotlib()
     from matplotlib.lines import Line2D
 
     return Line2D([], [], **look)
@@ -115,7 +104,6 @@ def line_key(look: Mapping[str, Any]) -> Any:
 
 def patch_key(look: Mapping[str, Any]) -> Any:
     """Return a filled box for a legend."""
-    load_matplotlib()
     from matplotlib.patches import Patch
 
     return Patch(**look)
@@ -124,7 +112,6 @@ def patch_key(look: Mapping[str, Any]) -> Any:
 @lru_cache(maxsize=1)
 def letters() -> frozenset[int]:
     """Return the characters that the font can draw."""
-    load_matplotlib()
     from matplotlib import font_manager
 
     return frozenset(font_manager.get_font(font_manager.findfont(FONT)).get_charmap())
@@ -133,7 +120,6 @@ def letters() -> frozenset[int]:
 @lru_cache(maxsize=1 << 14)
 def text_width(text: str, size: float = TEXT_SIZE) -> float:
     """Return how wide a line of text is, in inches."""
-    load_matplotlib()
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
