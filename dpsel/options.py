@@ -5,8 +5,10 @@ A record is declared once, where it is used, and serves the command line, Python
 """
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, field, fields, replace
 from typing import Any, ClassVar, Protocol, TypeVar
+
+from dpsel.records import frozen
 
 KEY = "option"
 
@@ -20,7 +22,7 @@ class Dataclass(Protocol):
 Record = TypeVar("Record", bound=Dataclass)
 
 
-@dataclass(frozen=True)
+@frozen
 class Option:
     """How a field of a record is written on a command line, and what its help says."""
 

@@ -3,7 +3,6 @@
 import math
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import version as installed_version
 from typing import Any
@@ -13,9 +12,10 @@ from dpsel.auditing.laws import Law
 from dpsel.auditing.loss import LossBounds, Outcome, Tally, disagreement, loss, loss_bounds
 from dpsel.auditing.request import Sampling
 from dpsel.core.arrays import FloatArray
+from dpsel.records import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Check:
     """One check: what it is about, and what was found."""
 
@@ -24,7 +24,7 @@ class Check:
     found: str
 
 
-@dataclass(frozen=True)
+@frozen
 class PairFinding:
     """Bounds of the loss from draws, and the exact loss beside them."""
 
@@ -142,7 +142,7 @@ _DIGITS = 6
 _MOST_LISTED = 20
 
 
-@dataclass(frozen=True)
+@frozen
 class Certificate:
     """A verdict with all that it rests on."""
 

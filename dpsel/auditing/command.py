@@ -5,7 +5,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from dpsel.budget.ledger import LedgerFile
 from dpsel.core.guarantee import Guarantee, Scope
 from dpsel.core.scores.registry import STUMP, find_score
 from dpsel.errors import BudgetError, UsageError
+from dpsel.records import frozen
 from dpsel.reporter import Reporter
 from dpsel.system.text import json_text
 
@@ -64,7 +65,7 @@ def claimed(request: CommandRequest) -> Guarantee:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class Left:
     """What a run left behind: its exit code, what it printed, and the record in its file."""
 
@@ -74,7 +75,7 @@ class Left:
     record: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Desk:
     """A folder of its own for some runs, with a ledger that pays for them."""
 
@@ -100,7 +101,7 @@ class Desk:
         return self.folder / "record.json"
 
 
-@dataclass(frozen=True)
+@frozen
 class Releases:
     """Runs of the command with the same options."""
 

@@ -1,7 +1,6 @@
 """Pairs of neighboring tables for an audit of the command: made up, searched for, written."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.randomness import seeded_generator
 from dpsel.core.scores.registry import ScoreKind
+from dpsel.records import frozen
 from dpsel.system.frames import pl
 
 _ROWS = 8
@@ -24,7 +24,7 @@ _STARTS, _STEPS = 40, 240
 _FURTHER_ROWS = 200
 
 
-@dataclass(frozen=True)
+@frozen
 class FilePair:
     """Rows of features and target, and those of one unit, in two neighboring tables."""
 
@@ -42,7 +42,7 @@ class FilePair:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class PairMaker:
     """Makes pairs of tables, and knows the laws of what is released from them."""
 

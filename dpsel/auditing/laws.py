@@ -3,7 +3,6 @@
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray
 from dpsel.core.mechanisms.composition import round_epsilon
+from dpsel.records import frozen
 
 Subset = tuple[int, ...]
 Class = tuple[int, int]
@@ -194,7 +194,7 @@ def joint_law(x: Sequence[float], k: int, epsilon: float) -> Law:
     return {subset: weight / total for subset, weight in sorted(law.items())}
 
 
-@dataclass(frozen=True)
+@frozen
 class KnownLaw:
     """A law, the parameters it depends on, and how many terms it takes."""
 

@@ -3,13 +3,13 @@
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import betainccinv, betaincinv
 
 from dpsel.auditing.laws import Law
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray, NumberArray
+from dpsel.records import frozen
 
 
 def one_way_loss(p: FloatArray, q: FloatArray, delta: float = 0.0) -> tuple[float, BoolArray]:
@@ -45,7 +45,7 @@ PARTS = 4
 test it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Tally:
     """Counts of outcomes by input (axis 0), part (axis 1) and outcome (axis 2)."""
 
@@ -85,7 +85,7 @@ def highest_chance(count: NumberArray, draws: float, alpha: float) -> FloatArray
     return np.where(np.asarray(count) < draws, found, 1.0)
 
 
-@dataclass(frozen=True)
+@frozen
 class LossBounds:
     """The loss is at least `lower` and at most `upper`, with the confidence asked for."""
 

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -20,13 +20,14 @@ from dpsel.core.mechanisms.registry import MECHANISMS
 from dpsel.core.randomness import SeededRandomness, derived_seed
 from dpsel.core.release import draws
 from dpsel.core.scores.base import Scores
+from dpsel.records import frozen
 from dpsel.reporter import Reporter, ticks
 from dpsel.system.workers import run_tasks
 
 Work = Callable[[Any, "Draws"], Counter[Any]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Draws:
     """Some draws from one input, which is scores or a file."""
 
@@ -157,7 +158,7 @@ def _is_set(outcome: Outcome, d: int, k: int) -> bool:
     return list(outcome) == sorted(set(outcome)) and outcome[0] >= 0 and outcome[-1] < d
 
 
-@dataclass(frozen=True)
+@frozen
 class Drawn:
     """One pair of inputs: as they are printed, their exact laws, and what was drawn from them."""
 

@@ -3,17 +3,16 @@
 Imports nothing heavy: the command line shows these, and `--help` is instant.
 """
 
-from dataclasses import dataclass
-
 from dpsel.core.guarantee import Neighbors
 from dpsel.core.mechanisms import Sampler
 from dpsel.options import option
+from dpsel.records import frozen
 
 WHAT, CLAIM = "What is audited", "What it claims"
 INPUTS, SAMPLING = "Neighboring inputs", "Sampling"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Audited:
     """What is audited: a mechanism, a score, or the command that has both."""
 
@@ -44,7 +43,7 @@ class Audited:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Claim:
     """What is claimed of it."""
 
@@ -73,7 +72,7 @@ class Claim:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Inputs:
     """The neighboring inputs that it is tried on."""
 
@@ -111,7 +110,7 @@ class Inputs:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Effort:
     """How much is drawn, and how sure the audit is to be."""
 

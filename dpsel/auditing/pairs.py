@@ -3,7 +3,6 @@
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from dpsel.auditing.loss import expected_bound, loss
 from dpsel.auditing.request import MechanismTarget
 from dpsel.core.randomness import derived_seed, seeded_generator
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 
 LawOf = Callable[[Sequence[float]], Law | None]
 """From scores to the chances of all subsets; None where they are not known."""
@@ -20,7 +20,7 @@ MOST_SUBSETS = 500
 """Up to here laws can be tried out by the hundreds."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ScorePair:
     """Scores, and by how much each of them is different for the neighbor."""
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -24,11 +24,12 @@ from dpsel.core.mechanisms.registry import MECHANISMS, find_mechanism
 from dpsel.core.release import draws_by_law, top_k
 from dpsel.core.scores.registry import STUMP, find_score
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 from dpsel.selection.options import METHODS, Method
 from dpsel.system.threads import plan_threads
 
 
-@dataclass(frozen=True)
+@frozen
 class MechanismTarget:
     """A mechanism with its parameters; scores have the sensitivity 1."""
 
@@ -90,7 +91,7 @@ DEFAULT_MECHANISM = "canonical-lipschitz"
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True)
+@frozen
 class Sampling:
     """How much to draw, and how sure to be."""
 
@@ -105,7 +106,7 @@ class Sampling:
         return 1.0 - self.confidence
 
 
-@dataclass(frozen=True)
+@frozen
 class MechanismRequest:
     """The audit of a mechanism: on a default pair, a given one, or the worst that is found."""
 
@@ -117,7 +118,7 @@ class MechanismRequest:
     worst_case: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class ScoreRequest:
     """The audit of a score."""
 
@@ -128,7 +129,7 @@ class ScoreRequest:
     seed: int
 
 
-@dataclass(frozen=True)
+@frozen
 class CommandRequest:
     """The audit of `dpsel select`, end to end."""
 

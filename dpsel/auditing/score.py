@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +17,7 @@ from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.randomness import derived_seed, seeded_generator
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.registry import ScoreKind, find_score
+from dpsel.records import frozen
 from dpsel.reporter import Reporter
 
 FEATURES = 3
@@ -29,7 +30,7 @@ _SIZES = (1, 3, 8, 400)
 _KINDS = ("uniform", "corners", "wild", "missing", "tiny", "sorted", "same", "beyond")
 
 
-@dataclass(frozen=True)
+@frozen
 class TablePair:
     """Two neighboring tables: the rows of both, and those of one unit in each, at some place.
 
@@ -161,7 +162,7 @@ def _mapped(cells: FloatArray, bounds: str) -> FloatArray:
     return np.where(inside, np.clip(mapped, lower, upper), cells)
 
 
-@dataclass(frozen=True)
+@frozen
 class ScoreMoves:
     """The largest move found, as a share of the stated sensitivity, and where."""
 

@@ -5,7 +5,6 @@ Texts go in and out: what is on this side of the house sees no table and no arra
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpsel.budget.amounts import Amount, cost_of
@@ -22,6 +21,7 @@ from dpsel.budget.place import (
 )
 from dpsel.core.guarantee import Guarantee, Scope
 from dpsel.errors import DpselError, UsageError
+from dpsel.records import frozen
 from dpsel.reporter import Reporter
 
 if TYPE_CHECKING:  # Most runs have no ledger, and need no SQLite.
@@ -32,7 +32,7 @@ SEEDED = "a draw with --seed is not private"
 NOT_PRIVATE = "the method is not private"
 
 
-@dataclass(frozen=True)
+@frozen
 class Run:
     """What is to be run. Equal parameters, with equal costs, are one run under one run id."""
 
@@ -51,7 +51,7 @@ class Run:
         return f"{self.not_private}, so there is no budget to spend on it"
 
 
-@dataclass(frozen=True)
+@frozen
 class Quote:
     """What a run would cost, and the ledger that would pay for it."""
 

@@ -1,11 +1,11 @@
 """Amounts of privacy in exact decimals: what a release costs, and whether a budget covers it."""
 
 import re
-from dataclasses import dataclass
 from decimal import Context, Decimal, DivisionByZero, Inexact, InvalidOperation, Overflow, Rounded
 
 from dpsel.core.guarantee import Guarantee
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 
 SMALLEST = Decimal("1e-100")
 LARGEST = Decimal("1e100")
@@ -20,7 +20,7 @@ _EXACT = Context(
 _ZERO = Decimal(0)
 
 
-@dataclass(frozen=True)
+@frozen
 class Amount:
     """An epsilon and a delta; under sequential composition each of them adds up.
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from dpsel.budget.schema import (
     version_of,
 )
 from dpsel.errors import InputError
+from dpsel.records import frozen
 
 _LEDGER = "SELECT name, epsilon, delta, neighbors, person, created FROM ledgers WHERE name = ?"
 
@@ -43,7 +44,7 @@ Subject = tuple[str, int | None]
 """What an entry is about, and of which charge or reservation."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Chain:
     """A chain that was verified."""
 

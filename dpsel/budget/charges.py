@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dpsel.budget.amounts import MOST_SIGNS, Amount, amount_text, parse_amount
 from dpsel.budget.schema import CHARGE_COLUMNS, RESERVED
 from dpsel.core.guarantee import Neighbors
 from dpsel.errors import BudgetError, UsageError
+from dpsel.records import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Terms:
     """For which change of a table charges add up: fixed for a ledger, stated by every charge.
 
@@ -36,7 +36,7 @@ class Terms:
         }
 
 
-@dataclass(frozen=True)
+@frozen
 class Standing:
     """A ledger, and how much of it is spent."""
 
@@ -82,7 +82,7 @@ class Standing:
         }
 
 
-@dataclass(frozen=True)
+@frozen
 class Asked:
     """What a run asks of a ledger: a cost, on which terms, and all its public parameters."""
 
@@ -96,7 +96,7 @@ class Asked:
     """What whoever asked has to say about it: no part of what a run id stands for."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Charge:
     """One charge of a ledger, and what was released for it; None if nothing was stored."""
 
@@ -177,7 +177,7 @@ class Charge:
         return found if isinstance(found, dict) else {}
 
 
-@dataclass(frozen=True)
+@frozen
 class Reservation:
     """A part of a ledger that is held back; or, with `frees`, that one given back."""
 

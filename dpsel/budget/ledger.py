@@ -4,7 +4,6 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,11 +27,12 @@ from dpsel.budget.place import is_there, make_file
 from dpsel.budget.schema import CHARGED, RESERVED, charge_rows, damaged, reservation_rows
 from dpsel.core.guarantee import Neighbors
 from dpsel.errors import InputError, OutputError, UsageError
+from dpsel.records import frozen
 from dpsel.system.process import user_name
 from dpsel.system.text import nearest
 
 
-@dataclass(frozen=True)
+@frozen
 class History:
     """A ledger with all that was charged to it and held back, in order, and the head of its chain.
 
@@ -45,7 +45,7 @@ class History:
     head: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Paid:
     """The outcome of a charge; if `charge` has a release already, nothing was charged."""
 

@@ -4,7 +4,6 @@ Imports nothing heavy: the command line shows these, and `--help` is instant.
 """
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
@@ -13,11 +12,12 @@ from dpsel.budget.place import is_customary, ledger_place
 from dpsel.core.guarantee import Neighbors
 from dpsel.errors import UsageError
 from dpsel.options import option, same_as
+from dpsel.records import frozen
 
 PRIVACY = "Privacy"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class LedgerPlace:
     """Where the ledgers are kept."""
 
@@ -34,7 +34,7 @@ class LedgerPlace:
         return is_customary(self.ledger_file)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Limits:
     """What a new ledger may be charged, and by which runs."""
 
@@ -53,7 +53,7 @@ class Limits:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Spending:
     """What another tool has spent."""
 
@@ -63,7 +63,7 @@ class Spending:
     note: str | None = option("--note TEXT", "A line to keep beside it.", None)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Holding:
     """What is to be held back."""
 
@@ -72,7 +72,7 @@ class Holding:
     note: str | None = same_as(Spending, "note")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Freeing:
     """Why a reservation is given back."""
 
@@ -93,14 +93,14 @@ class ExportFormat(StrEnum):
     CSV = "csv"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Showing:
     """How ledgers are shown."""
 
     report_format: ReportFormat = option("--format", "JSON, or a table to read.", ReportFormat.JSON)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Exporting:
     """How a ledger is exported."""
 
@@ -109,7 +109,7 @@ class Exporting:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Verifying:
     """What must still be in the chain of a ledger."""
 

@@ -3,7 +3,6 @@
 Imports nothing heavy: the command line shows these, and `--help` is instant.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from dpsel.budget.place import (
@@ -14,11 +13,12 @@ from dpsel.budget.place import (
     ledger_from_environment,
 )
 from dpsel.options import option
+from dpsel.records import frozen
 
 BUDGET = "Budget"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Payment:
     """Which ledger pays for a run, and what a run must be to be let through."""
 

@@ -5,11 +5,11 @@ import re
 import stat
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from dpsel.core.guarantee import Scope
 from dpsel.errors import InputError, OutputError, UsageError
+from dpsel.records import frozen
 from dpsel.system.process import reason
 
 NAME_VARIABLE = "DPSEL_LEDGER"
@@ -165,7 +165,7 @@ def _home() -> Path:
         ) from None
 
 
-@dataclass(frozen=True)
+@frozen
 class Demands:
     """What must be so, or a run is refused before it reads a row."""
 

@@ -1,9 +1,9 @@
 """The options of `dpsel card`. Imports nothing heavy: `--help` is instant."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from dpsel.options import option
+from dpsel.records import frozen
 
 
 class CardFormat(StrEnum):
@@ -14,7 +14,7 @@ class CardFormat(StrEnum):
     YAML = "yaml"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class CardLook:
     """How a card is written, and whose ledger it tells about."""
 

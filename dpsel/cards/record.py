@@ -3,13 +3,13 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
 from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit
 from dpsel.errors import InputError, UsageError
+from dpsel.records import frozen
 from dpsel.system.process import reason, stdin_bytes
 
 SCHEMAS = ("dpsel.selection/1", "dpsel.selection/2")
@@ -18,7 +18,7 @@ _MOST_BYTES = 1 << 28
 Kind = TypeVar("Kind")
 
 
-@dataclass(frozen=True)
+@frozen
 class Published:
     """A record of `select` or `baseline`; what the first version did not state is None or empty."""
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 
 from dpsel.budget.amounts import Amount
@@ -10,16 +9,17 @@ from dpsel.budget.charges import Charge
 from dpsel.budget.ledger import History
 from dpsel.cards.record import Published
 from dpsel.core.guarantee import Guarantee, Neighbors
+from dpsel.records import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Name:
     """A name that somebody else chose: of a column, a label, a ledger. Shown as it is."""
 
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Said:
     """Words that somebody else wrote: shown as they are, and never taken for a format."""
 
@@ -30,7 +30,7 @@ Words = tuple[str | Name | Said, ...]
 """A sentence: our own words, and those of others."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Table:
     """Lines of cells under headings."""
 
@@ -38,7 +38,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Section:
     """A part of a card: facts by name, sentences, a table. Any of them may be missing."""
 
@@ -49,7 +49,7 @@ class Section:
     points: tuple[Words, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Card:
     """One page about one release. What must be read first comes first."""
 

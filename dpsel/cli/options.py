@@ -1,11 +1,11 @@
 """What every command has: where it writes, and what it says meanwhile."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from dpsel.options import option, same_as
+from dpsel.records import frozen
 from dpsel.selection.options import OutputFormat
 
 OUTPUT = "Output"
@@ -21,7 +21,7 @@ TableArgument = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Writing:
     """Where a record goes, and what of it."""
 
@@ -37,7 +37,7 @@ class Writing:
     force: bool = option("--force", "Replace an existing output file.", False, panel=OUTPUT)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class RecordFile:
     """Where a record goes that has one form only."""
 
@@ -45,7 +45,7 @@ class RecordFile:
     force: bool = same_as(Writing, "force")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class CardFile:
     """Where a card goes."""
 
@@ -55,7 +55,7 @@ class CardFile:
     force: bool = same_as(Writing, "force")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Terminal:
     """What is said on stderr."""
 
@@ -69,7 +69,7 @@ class Terminal:
     debug: bool = option("--debug", "After a bug, show where it happened.", False, panel=OUTPUT)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Debugging:
     """What is said after a bug, by commands that say nothing else."""
 

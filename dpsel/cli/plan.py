@@ -1,7 +1,7 @@
 """`dpsel plan`."""
 
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,13 +19,14 @@ from dpsel.planning.options import (
     TargetGuess,
     Wish,
 )
+from dpsel.records import frozen
 
 if TYPE_CHECKING:
     from dpsel.planning.plan import Balance, Plan
     from dpsel.reporter import Reporter
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class LedgerLook:
     """The ledger that the selection will be charged to."""
 

@@ -3,18 +3,17 @@
 Imports little: every `select` looks here, and few have a cluster.
 """
 
-from dataclasses import dataclass
-
 from dpsel.core.guarantee import check_at_least
 from dpsel.errors import UsageError
 from dpsel.options import option
+from dpsel.records import frozen
 
 SLURM = "slurm"
 _SCHEMES = ("tcp", "tls")
 _PANEL = "Cluster"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Place:
     """Where the work is done: here, or on a cluster."""
 
@@ -53,7 +52,7 @@ class Place:
         return Scheduler(self.cluster, 1 if self.workers is None else self.workers)
 
 
-@dataclass(frozen=True)
+@frozen
 class Scheduler:
     """A scheduler's address, or `slurm` for workers that are to be started; and how many."""
 

@@ -6,11 +6,12 @@ import platform
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from dpsel.errors import InputError, UsageError
+from dpsel.records import frozen
 from dpsel.tables.formats import FORMATS, InputFormat
 from dpsel.tables.identity import Identity, refuse_changed
 from dpsel.tables.opening import open_sources
@@ -29,7 +30,7 @@ milliseconds, however large it is."""
 _FILES_AT_ONCE = 8
 
 
-@dataclass(frozen=True)
+@frozen
 class ShardFile:
     """Some row groups of a Parquet file, or record batches of an Arrow file; None for all."""
 
@@ -45,7 +46,7 @@ class ShardFile:
     """Bytes, about."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ShardRows:
     """Neighboring rows of a table, in one file or in several small ones."""
 
@@ -57,7 +58,7 @@ class ShardRows:
         return sum(file.size for file in self.files)
 
 
-@dataclass(frozen=True)
+@frozen
 class TableFiles:
     """The files that make up a table, in order."""
 
@@ -79,7 +80,7 @@ class TableFiles:
         return open_sources(list(self.sources), self.input_format, self.separator)
 
 
-@dataclass(frozen=True)
+@frozen
 class FileFound:
     """Which file a process finds under a name. Private, and off `repr`."""
 

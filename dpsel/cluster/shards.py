@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from dpsel.cluster.shard_files import (
@@ -22,6 +22,7 @@ from dpsel.core.scores.base import TotalingScore, WorksAtTheEnd
 from dpsel.core.scores.registry import STUMP, find_score
 from dpsel.core.scores.stump import WeighedStump, WeightRule
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 from dpsel.system.threads import Threads
 from dpsel.tables.cell_counts import CellCounts
 from dpsel.tables.columns import Column, Layout, same_layout
@@ -33,7 +34,7 @@ from dpsel.tables.sources import Source
 from dpsel.tables.table import PendingBatch, RowReader, Table, read_batches
 
 
-@dataclass(frozen=True)
+@frozen
 class ShardWork:
     """What all shards have in common, and all that another process learns about a run."""
 
@@ -99,7 +100,7 @@ class ShardWork:
         return replace(self.bounds, lower=self.bounds.lower[some], upper=self.bounds.upper[some])
 
 
-@dataclass(frozen=True)
+@frozen
 class Shard:
     """Some rows of some features: from `first_feature` to before `last_feature`."""
 
@@ -111,7 +112,7 @@ class Shard:
     """Which of its rows count, if there is a limit for persons."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Partial:
     """What some shards found. Private, and off `repr`: for nobody but the data's holder."""
 
@@ -138,7 +139,7 @@ far things are.
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class Cluster:
     """Other processes that do shards, and how many bytes each shard should have at least."""
 

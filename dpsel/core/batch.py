@@ -1,12 +1,13 @@
 """Pieces of a table: some rows of some neighboring features, with the target of those rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray, NumberArray, RealArray
+from dpsel.records import frozen
 
 
 class Columns:
@@ -39,7 +40,7 @@ class Columns:
         return np.asarray(self.cells(slice(None), slice(None)), dtype=dtype)
 
 
-@dataclass(frozen=True)
+@frozen
 class Unreadable:
     """Cells of a text that are no number, and do not stand for a missing one either.
 
@@ -50,7 +51,7 @@ class Unreadable:
     cells: IntArray = field(repr=False)
 
 
-@dataclass(frozen=True)
+@frozen
 class Batch:
     """Raw values; NaN where a cell is missing or is no number. Private, and off `repr`.
 

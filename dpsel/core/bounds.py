@@ -5,18 +5,18 @@ multiple of 2^-16. It depends on no other row. Missing and NaN become 0, infinit
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, NumberArray, RealArray
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 
 ONE = 1 << 16
 """The integer that stands for 1."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Interval:
     """Public bounds of one column."""
 
@@ -38,7 +38,7 @@ class Interval:
 UNIT_INTERVAL = Interval(-1.0, 1.0)
 
 
-@dataclass(frozen=True)
+@frozen
 class Bounds:
     """Public bounds of every feature, in their order, and of the target."""
 

@@ -1,7 +1,7 @@
 """Groups of columns that count as one feature, by the largest score of their members."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -9,9 +9,10 @@ from dpsel.core.arrays import FloatArray, IntArray, NumberArray
 from dpsel.core.release import Selection, StumpColumns
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.stump import WeightRule
+from dpsel.records import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Features:
     """What is selected from: columns, and groups of columns.
 
@@ -68,7 +69,7 @@ class Features:
         return replace(selection, groups={name: self.groups[name] for name in chosen})
 
 
-@dataclass(frozen=True)
+@frozen
 class GroupedColumns:
     """Columns to be scored by `stump`, of which some are in groups. Private."""
 

@@ -1,11 +1,11 @@
 """What a guarantee says: how much, for which change of the table, and for which steps."""
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -56,7 +56,7 @@ class Neighbors(StrEnum):
     """One unit has other values; the number of rows is public."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Unit:
     """Whom the guarantee protects: a row, or a person with at most `rows` of them."""
 
@@ -70,7 +70,7 @@ class Unit:
             raise UsageError(f"rows-per-person must be at most {MOST_ROWS}, got {self.rows}")
 
 
-@dataclass(frozen=True)
+@frozen
 class Scope:
     """Which steps the guarantee covers, and why."""
 
@@ -78,7 +78,7 @@ class Scope:
     why: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Guarantee:
     """Differential privacy of one release.
 

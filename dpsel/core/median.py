@@ -18,7 +18,6 @@ import math
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context, Decimal
 from fractions import Fraction
 from itertools import accumulate
@@ -28,6 +27,7 @@ import numpy as np
 from dpsel.core.arrays import FloatArray
 from dpsel.core.discrete import whole_below
 from dpsel.core.randomness import Randomness
+from dpsel.records import frozen
 
 TAUS = 1 << 32
 """tau is a multiple of 2^-32: however many rows are tied, some tau splits them evenly."""
@@ -38,7 +38,7 @@ _LARGEST = 0x7FEFFFFFFFFFFFFF
 """The bits of the largest finite float."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Median:
     """Where the target's weights change sign, and which part of TAUS of the rows there is below."""
 
@@ -60,7 +60,7 @@ def private_median(y: FloatArray, epsilon: Fraction, steps: int, rng: Randomness
     return MedianLaw(y, epsilon, steps).draw(rng)
 
 
-@dataclass(frozen=True)
+@frozen
 class Piece:
     """Floats in a row, by their keys from `first` to below `last`, for which c is the same."""
 
@@ -199,7 +199,7 @@ def _key_at(mass: int, first: int, last: int) -> int:
     return first
 
 
-@dataclass(frozen=True)
+@frozen
 class _Spaced:
     """Multiples i / `parts`, weighted by about 1 / (8 + |i|): halved where 8 + |i| doubles."""
 

@@ -1,12 +1,13 @@
 """At most R rows of a person: what makes a guarantee for persons out of one for rows."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from dpsel.core.arrays import BoolArray, IntArray
 from dpsel.errors import InputError
+from dpsel.records import frozen
 
 
 class PersonLimit:
@@ -43,7 +44,7 @@ class PersonLimit:
         return keep
 
 
-@dataclass(frozen=True)
+@frozen
 class RowMask:
     """Which of some rows count, one bit a row. Private, and off `repr`."""
 

@@ -1,7 +1,7 @@
 """From scores to a record that may be published: the only caller of a mechanism."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, Protocol
@@ -26,6 +26,7 @@ from dpsel.core.scores.base import Scores
 from dpsel.core.scores.stump import WeightRule, stump_sensitivity
 from dpsel.core.target import ROWS, SELECTION, BudgetParts, Part, Target
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 
 SCHEMA_ID = "dpsel.selection/2"
 SEEDED = "drawn with a fixed seed, for tests only"
@@ -33,7 +34,7 @@ ROWS_SHARE = Fraction(1, 20)
 """Of epsilon, what a noisy number of rows gets."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Question:
     """What was asked, in public: for which target, among which columns, by which method."""
 
@@ -80,7 +81,7 @@ class Question:
         return cls(fields["target"], **given)
 
 
-@dataclass(frozen=True)
+@frozen
 class Selection:
     """What may be published: the selected features, how they were found, and the guarantee.
 
@@ -158,7 +159,7 @@ class StumpColumns(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@frozen
 class StumpRequest:
     """The public choices of a selection by `stump`."""
 
@@ -170,7 +171,7 @@ class StumpRequest:
     """A public number of rows, about; None if there is none."""
 
 
-@dataclass(frozen=True)
+@frozen
 class DrawnBy:
     """How features were found: what scored them, and what drew them."""
 
@@ -289,7 +290,7 @@ def stump_draws(
     ]
 
 
-@dataclass(frozen=True)
+@frozen
 class StumpDraw:
     """A selection by `stump`, with the private scores that it was drawn by."""
 

@@ -5,7 +5,6 @@ they add up to about 0, "always no" scores nothing and a feature has to tell the
 """
 
 import math
-from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context, Decimal
 from fractions import Fraction
 from itertools import combinations
@@ -19,6 +18,7 @@ from dpsel.core.median import TAUS, Median, private_median
 from dpsel.core.randomness import Randomness
 from dpsel.core.scores.stump import UNIT, WeightRule
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 
 COUNTS_SHARE = Fraction(1, 10)
 """Of epsilon, what noisy counts of the classes get.
@@ -42,7 +42,7 @@ _ROUGH = Context(prec=4, rounding=ROUND_DOWN)
 _MOST_TIMES = 20
 
 
-@dataclass(frozen=True)
+@frozen
 class Part:
     """What one step takes of epsilon: a decimal, as it is printed."""
 
@@ -55,7 +55,7 @@ class Part:
         return Decimal(repr(self.epsilon))
 
 
-@dataclass(frozen=True)
+@frozen
 class BudgetParts:
     """The parts of an epsilon. As the decimals that a record prints they add up to it exactly.
 
@@ -220,7 +220,7 @@ def private_center(
     return private_median(y, Fraction(repr(epsilon)), changes(neighbors, unit), rng)
 
 
-@dataclass(frozen=True)
+@frozen
 class Target:
     """What is publicly known of a target, and so how its weights are found.
 

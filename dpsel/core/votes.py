@@ -9,7 +9,6 @@ References:
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -21,6 +20,7 @@ from dpsel.core.matrix import TILE_CELLS, Matrix, TiledMatrix, rows_of_groups
 from dpsel.core.randomness import Randomness, integers_below
 from dpsel.core.scores.base import Scores
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 
 _LEAST_TILE = 1 << 14
 
@@ -33,7 +33,7 @@ def _silent(share: float) -> None:
     """Show no progress."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Voting:
     """How rows vote: in how many blocks, by which regression, and who does the work."""
 

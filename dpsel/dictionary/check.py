@@ -1,7 +1,7 @@
 """How well a table fits its dictionary: for the data's holder, and never for release."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from dpsel.core.words import words_of
 from dpsel.dictionary.described import described, target_facts
 from dpsel.dictionary.facts import ColumnFacts, ColumnKind, Dictionary
 from dpsel.dictionary.options import CheckFormat
+from dpsel.records import frozen
 from dpsel.reporter import Reporter
 from dpsel.system.frames import pl
 from dpsel.system.text import json_text, printable
@@ -28,7 +29,7 @@ _WIDEST = 34
 _NO_FACTS = ColumnFacts()
 
 
-@dataclass(frozen=True)
+@frozen
 class ColumnCheck:
     """Which shares of a column's cells do not fit; None for what its facts do not say."""
 

@@ -1,13 +1,13 @@
 """What a dictionary says about one table: globs become columns, and the most specific fact wins."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 from dpsel.core.bounds import Interval
 from dpsel.dictionary.facts import FACTS, ColumnFacts, ColumnKind, Dictionary, TargetColumn
 from dpsel.errors import InputError
+from dpsel.records import frozen
 from dpsel.system.text import nearest
 from dpsel.tables.bounds_file import PublicBounds
 from dpsel.tables.columns import Column, Kind
@@ -22,7 +22,7 @@ _WILD = "*?["
 _ANY = "\0"
 
 
-@dataclass(frozen=True)
+@frozen
 class Described:
     """The facts about the columns of one table, and its groups, with members in its order."""
 

@@ -1,12 +1,13 @@
 """What a dictionary says: public facts about columns, the target, persons and groups of columns."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import StrEnum
 from typing import Any
 
 from dpsel.core.bounds import Interval
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 from dpsel.tables.labels import normal_label
 
 
@@ -26,7 +27,7 @@ class ColumnKind(StrEnum):
         return self not in (ColumnKind.ID, ColumnKind.IGNORE)
 
 
-@dataclass(frozen=True)
+@frozen
 class ColumnFacts:
     """What is publicly known of a column, or of all columns that a glob stands for."""
 
@@ -65,7 +66,7 @@ FACTS = tuple(one.name for one in fields(ColumnFacts))
 """What a file may say of a column, in the order it is written."""
 
 
-@dataclass(frozen=True)
+@frozen
 class TargetColumn:
     """What is publicly known of a column as the target."""
 
@@ -100,7 +101,7 @@ TARGET_FACTS = tuple(one.name for one in fields(TargetColumn))
 """The same of the target."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Dictionary:
     """Public facts about a table. Keys of `columns` and members of groups are names or globs."""
 

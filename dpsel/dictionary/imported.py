@@ -2,18 +2,18 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dpsel.core.bounds import Interval
 from dpsel.dictionary.facts import ColumnFacts, ColumnKind, Dictionary
 from dpsel.errors import InputError, UsageError
+from dpsel.records import frozen
 
 TRUTH = ("false", "true")
 """The categories of a column of truth values."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Imported:
     """A dictionary from another format, and what should be known about it."""
 

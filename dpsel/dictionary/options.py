@@ -4,17 +4,17 @@ Imports nothing heavy: the command line shows these, and `--help` is instant.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from dpsel.options import option
+from dpsel.records import frozen
 
 COLUMNS = "Columns"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class DictionaryFile:
     """The dictionary of a table, for commands that read one."""
 
@@ -35,7 +35,7 @@ class DictionaryFormat(StrEnum):
     CSVW = "csvw-eo"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Importing:
     """What is imported."""
 
@@ -54,7 +54,7 @@ class CheckFormat(StrEnum):
     JSON = "json"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Checking:
     """How a check is written."""
 

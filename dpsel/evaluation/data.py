@@ -1,7 +1,7 @@
 """The data sets of an evaluation, scaled as asked for, and their true features. Not private."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import PurePath
 from typing import Any
@@ -17,6 +17,7 @@ from dpsel.errors import InputError, UsageError
 from dpsel.preprocessing.options import Center, Scale
 from dpsel.preprocessing.scaling import Scaling, data_scaling
 from dpsel.preprocessing.statistics import exact_statistics, joined_statistics
+from dpsel.records import frozen
 from dpsel.reporter import Reporter
 from dpsel.selection.lasso import PENALTY, lasso_coefficients
 from dpsel.tables.bounds_file import PublicBounds
@@ -31,7 +32,7 @@ from dpsel.tables.spill import read_matrix
 from dpsel.tables.transposed import RawTable, labels_of
 
 
-@dataclass(frozen=True)
+@frozen
 class DataSet:
     """Features and target of all rows: private."""
 
@@ -40,7 +41,7 @@ class DataSet:
     y: FloatArray = field(repr=False)
 
 
-@dataclass(frozen=True)
+@frozen
 class FoundTruth:
     """The truth of one data set: by weights, of which the k largest count, or as a known set."""
 
@@ -55,7 +56,7 @@ class FoundTruth:
         return largest(self.weights, k)
 
 
-@dataclass(frozen=True)
+@frozen
 class EvaluationData:
     """A data set: its rows as they came, and the public bounds they were given."""
 
@@ -114,7 +115,7 @@ LASSO = "lasso"
 SIS = "sis"
 
 
-@dataclass(frozen=True)
+@frozen
 class Truth:
     """Where the truth comes from: a LASSO, SIS, or a list of names."""
 
@@ -171,7 +172,7 @@ class _Notes(Reporter):
         self._reporter.warn(message)
 
 
-@dataclass(frozen=True)
+@frozen
 class TableRequest:
     """How the tables of an evaluation are read."""
 

@@ -2,12 +2,12 @@
 
 import math
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from dpsel.core.guarantee import check_at_least, check_epsilon
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 
 LOGD = "logd"
 _MOST_POINTS = 1000
@@ -15,7 +15,7 @@ _MOST_DIGITS = 18
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|nan|[+-]?inf", re.I)
 
 
-@dataclass(frozen=True)
+@frozen
 class AskedK:
     """A k as it was asked for: a number, or `logd`."""
 

@@ -1,7 +1,7 @@
 """The methods an evaluation compares: scores once, draws often. Not private."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import blake2b
 from typing import Any, Protocol
 
@@ -24,6 +24,7 @@ from dpsel.errors import UsageError
 from dpsel.evaluation.data import DataSet
 from dpsel.evaluation.metrics import Picks, lipschitz_bound
 from dpsel.preprocessing.options import Scale
+from dpsel.records import frozen
 from dpsel.selection.lasso import exact_top_k
 from dpsel.selection.options import METHODS, Baseline, Method
 from dpsel.system.threads import Threads
@@ -44,7 +45,7 @@ class Draws(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@frozen
 class ScoreDraws:
     """Any score with any mechanism."""
 
@@ -63,7 +64,7 @@ class ScoreDraws:
         return Picks(picks, self.scores.values, _bound(self, self.scores, k, epsilon))
 
 
-@dataclass(frozen=True)
+@frozen
 class VoteDraws:
     """Two-stage: every trial has blocks of its own, and so its own votes."""
 
@@ -89,7 +90,7 @@ class VoteDraws:
         return Picks(np.stack(picks), votes, float(np.mean(known)) if known else None)
 
 
-@dataclass(frozen=True)
+@frozen
 class ExactDraws:
     """A method without privacy: the same selection every time."""
 
@@ -105,7 +106,7 @@ class ExactDraws:
         return Picks(np.tile(exact_top_k(self.values, k), (trials, 1)), self.values, None)
 
 
-@dataclass(frozen=True)
+@frozen
 class RoundDraws:
     """dpkendall: k rounds a trial. Correlations of two features are found once."""
 
@@ -154,7 +155,7 @@ class RoundDraws:
         return found
 
 
-@dataclass(frozen=True)
+@frozen
 class StumpDraws:
     """stump: every trial pays for weights of its own. Equal weights are scored once."""
 
@@ -191,7 +192,7 @@ class StumpDraws:
 _TRIED = Scope(end_to_end=False, why="an evaluation")
 
 
-@dataclass(frozen=True)
+@frozen
 class _StumpTable:
     """Rows as `release_stump` wants them, with the scores of weights that it remembers."""
 
@@ -262,7 +263,7 @@ _NAMED: dict[str, tuple[str, str]] = {
 _EXACT = {"sis", "lasso"}
 
 
-@dataclass(frozen=True)
+@frozen
 class EvaluatedMethod:
     """A way to select features: what ranks them, how they are drawn, and on which scaling.
 

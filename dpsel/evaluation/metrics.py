@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, IntArray, NumberArray
 from dpsel.core.matrix import Matrix, TiledMatrix
 from dpsel.core.mechanisms.classes import log_subsets
+from dpsel.records import frozen
 from dpsel.selection.lasso import tied_share
 
 _NORMAL_95 = 1.959963984540054
@@ -138,7 +138,7 @@ def lipschitz_bound(
     return max(0.0, -math.expm1(min(0.0, log_subsets(len(scores), k) - xi * gamma * epsilon / 2)))
 
 
-@dataclass(frozen=True)
+@frozen
 class Picks:
     """Rows of picks, the scores they were drawn by (one row, or one a trial), and TOP's bound."""
 
@@ -147,7 +147,7 @@ class Picks:
     bound: float | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Cell:
     """What metrics look at: the picks of a cell, the true features, and all correlations."""
 
@@ -156,7 +156,7 @@ class Cell:
     correlation: FloatArray
 
 
-@dataclass(frozen=True)
+@frozen
 class Metric:
     """A measure of the picks in a cell.
 

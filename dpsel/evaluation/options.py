@@ -3,7 +3,6 @@
 Imports nothing heavy: the command line shows these, and `--help` is instant.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
 
@@ -11,6 +10,7 @@ from dpsel.core.guarantee import Neighbors
 from dpsel.errors import UsageError
 from dpsel.options import option, same_as
 from dpsel.preprocessing.options import Coding, Scale, ScalingMethod
+from dpsel.records import frozen
 from dpsel.selection.options import COLUMNS, Bounding, Columns, Drawing, Privacy
 
 SWEEP, OUTPUT = "Sweep", "Output"
@@ -24,7 +24,7 @@ class ResultsFormat(StrEnum):
     PARQUET = "parquet"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Grid:
     """Which k and epsilons are tried."""
 
@@ -36,7 +36,7 @@ class Grid:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Comparison:
     """Which methods are compared, how often each is run, and what counts as right."""
 
@@ -64,7 +64,7 @@ class Comparison:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Conditions:
     """Under which conditions the methods are run."""
 
@@ -86,14 +86,14 @@ class Conditions:
     neighbors: Neighbors = same_as(Privacy, "neighbors")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class EvaluatedColumns(Columns):
     """Which columns play which part, and how the target's labels become numbers."""
 
     encode_target: bool = same_as(Coding, "encode_target")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class AssumedBounding(Bounding):
     """Public bounds, or those of a table that is taken as bounded: nothing is promised here."""
 
@@ -109,7 +109,7 @@ class AssumedBounding(Bounding):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Sweeping:
     """How a sweep is run; only the seed plays a part in what it finds."""
 
@@ -131,7 +131,7 @@ class Sweeping:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ResultsWriting:
     """Where the results and the report go."""
 

@@ -3,7 +3,6 @@
 import base64
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -29,6 +28,7 @@ from dpsel.evaluation.metrics import (
     Metric,
 )
 from dpsel.preprocessing.options import Scale
+from dpsel.records import frozen
 from dpsel.system.page import page_html, safe
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ FOLD = 60
 _NONE = "\N{EN DASH}"
 
 
-@dataclass(frozen=True)
+@frozen
 class ReportColumn:
     """A column of the table of results: its heading, what it means, and its cells."""
 
@@ -249,7 +249,7 @@ _PAPER = ("dp-sis", "two-stage")
 _IN_TABLE = "The values are in the table of all results."
 
 
-@dataclass(frozen=True)
+@frozen
 class ReportFigure:
     """A figure in both themes, with the words below it and the words in its place."""
 
@@ -284,7 +284,7 @@ def report_html(
     return banner_page(title, _NOT_PRIVATE, sections)
 
 
-@dataclass(frozen=True)
+@frozen
 class Banner:
     """What stands above a page: whether it may be passed on."""
 

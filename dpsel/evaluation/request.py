@@ -1,7 +1,7 @@
 """What a run of `evaluate` will do, checked before any table is opened."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from dpsel import __version__
@@ -13,6 +13,7 @@ from dpsel.evaluation.methods import EvaluatedMethod, parse_methods
 from dpsel.evaluation.options import Comparison, Conditions, EvaluatedColumns, Grid, Sweeping
 from dpsel.preprocessing.options import Scale
 from dpsel.preprocessing.scaling import check_clip
+from dpsel.records import frozen
 from dpsel.selection.lasso import check_penalty
 from dpsel.selection.options import Baseline, Bounding
 from dpsel.selection.request import public_bounds
@@ -22,7 +23,7 @@ from dpsel.tables.columns import Wanted
 from dpsel.tables.formats import FileFormat
 
 
-@dataclass(frozen=True)
+@frozen
 class Sweep:
     """All choices of a sweep; nothing in it depends on the number of workers."""
 
@@ -78,7 +79,7 @@ _MOST_TRIALS = 100_000
 _MOST_FOLDS = 100
 
 
-@dataclass(frozen=True)
+@frozen
 class EvaluateRequest:
     """How tables are read, and what is then tried on them."""
 

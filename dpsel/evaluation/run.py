@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from dpsel.evaluation.report import report_facts, report_html, sweep_figures, sw
 from dpsel.evaluation.request import EvaluateRequest
 from dpsel.evaluation.results import frequencies_frame, results_bytes, results_frame
 from dpsel.evaluation.sweep import run_sweep
+from dpsel.records import frozen
 from dpsel.reporter import Reporter
 from dpsel.system.frames import pl
 from dpsel.system.output import Output, is_plain
@@ -26,7 +27,7 @@ from dpsel.tables.sources import input_files, refuse_part
 TITLE = "Private feature selection, evaluated"
 
 
-@dataclass(frozen=True)
+@frozen
 class Evaluated:
     """What came of an evaluation: not private."""
 
@@ -35,7 +36,7 @@ class Evaluated:
     notes: list[str] = field(repr=False)
 
 
-@dataclass(frozen=True)
+@frozen
 class Evaluation:
     """An evaluation whose outputs can be written and whose unfinished work is kept."""
 

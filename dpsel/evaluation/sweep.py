@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ from dpsel.evaluation.unseen import (
     unseen_summary,
 )
 from dpsel.preprocessing.options import Scale
+from dpsel.records import frozen
 from dpsel.reporter import Reporter, ticks
 from dpsel.selection.lasso import SOLVER, block_fit, lasso_coefficients, quiet_solver
 from dpsel.selection.options import Baseline
@@ -49,7 +50,7 @@ from dpsel.system.threads import Threads, plan_threads
 from dpsel.system.workers import Workers
 
 
-@dataclass(frozen=True)
+@frozen
 class VoteWork:
     """What is needed to fit the blocks of two-stage."""
 
@@ -64,7 +65,7 @@ class VoteWork:
     """How many blocks are fitted at a time, within one process."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CellWork:
     """What is needed to fill the cells of one data set."""
 
@@ -114,7 +115,7 @@ def _sparse(votes: IntArray) -> list[list[int]]:
 Votes = dict[Scale, dict[int, IntArray]]
 
 
-@dataclass(frozen=True)
+@frozen
 class SweepResult:
     """Tidy rows: one a cell, and one for each feature picked in it."""
 

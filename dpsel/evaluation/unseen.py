@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from typing import Any
 
@@ -24,6 +24,7 @@ from dpsel.evaluation.metrics import (
     correlations,
     normal_summary,
 )
+from dpsel.records import frozen
 from dpsel.selection.lasso import exact_top_k
 
 _PENALTIES = (0.1, 1.0, 10.0)
@@ -33,7 +34,7 @@ _FARTHEST = 1e6
 """How many standard deviations a cell may be away: so far, numbers do not overflow."""
 
 
-@dataclass(frozen=True)
+@frozen
 class UnseenTarget:
     """What a model says of rows it has not seen: their class, or a number. Private."""
 
@@ -81,7 +82,7 @@ class UnseenTarget:
         return 1.0 - errors / int(np.count_nonzero(known))
 
 
-@dataclass(frozen=True)
+@frozen
 class FoldTest:
     """One fold: a ridge model learns from its training rows and is asked for the others. Private.
 
@@ -184,7 +185,7 @@ def training_rows(data: EvaluationData, fold: FoldTest, number: int) -> Evaluati
     return replace(data, name=f"{data.name}, fold {number}", raw=rows)
 
 
-@dataclass(frozen=True)
+@frozen
 class FoldWork:
     """What is needed to test the picks of one fold."""
 

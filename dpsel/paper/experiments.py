@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ from dpsel.paper.options import Experimenting
 from dpsel.paper.stability import METHODS, compared_with_sis, run_stability
 from dpsel.paper.synthetic import run_synthetic
 from dpsel.preprocessing.options import DEFAULT_CLIP, Scale
+from dpsel.records import frozen
 from dpsel.reporter import Reporter
 from dpsel.system.frames import pl
 from dpsel.system.output import Output
@@ -187,7 +188,7 @@ _MOST_CELLS = 600_000
 """Larger tables are left out for dpkendall, which compares every pick with every column."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Setting:
     """What all experiments share."""
 

@@ -1,14 +1,14 @@
 """The options that all experiments share. Imports nothing heavy: `--help` is instant."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from dpsel.cluster.place import Place
 from dpsel.evaluation.options import ResultsWriting, Sweeping
 from dpsel.options import option, same_as
+from dpsel.records import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Experimenting(Place, Sweeping):
     """Where experiments are run and written, and with which seed."""
 

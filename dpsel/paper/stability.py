@@ -1,6 +1,5 @@
 """Section 3 of the paper: is two-stage stable, even without privacy?"""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from dpsel.core.votes import Voting, contiguous_blocks, votes_for_each_k
 from dpsel.evaluation.journal import Journal, run_missing
 from dpsel.evaluation.metrics import correlations
 from dpsel.paper.synthetic import stability_design
+from dpsel.records import frozen
 from dpsel.reporter import Reporter, ticks
 from dpsel.selection.lasso import SOLVER, block_fit, exact_top_k, quiet_solver
 from dpsel.system.workers import Workers
@@ -63,7 +63,7 @@ def _selections(seed: int, *, outliers: bool) -> dict[str, IntArray]:
 _REPETITIONS_AT_ONCE = 25
 
 
-@dataclass(frozen=True)
+@frozen
 class StabilityRow:
     """How often one method chose each feature in one experiment."""
 

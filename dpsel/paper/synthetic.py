@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from dpsel.evaluation.journal import Journal, run_missing
 from dpsel.evaluation.metrics import METRICS
 from dpsel.evaluation.request import Sweep
 from dpsel.evaluation.sweep import run_sweep
+from dpsel.records import frozen
 from dpsel.reporter import Reporter, ticks
 from dpsel.selection.lasso import SOLVER, quiet_solver
 from dpsel.system.workers import Workers
@@ -22,7 +23,7 @@ from dpsel.system.workers import Workers
 SIGNALS = 8
 
 
-@dataclass(frozen=True)
+@frozen
 class Design:
     """Rows, and the weights that made their target."""
 

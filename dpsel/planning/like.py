@@ -1,6 +1,6 @@
 """Plans with a stand-in: a public or synthetic table, whose rows are drawn again and again."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from dpsel.planning.request import (
     request_about,
 )
 from dpsel.planning.shares import CLIP, methods_for
+from dpsel.records import frozen
 from dpsel.reporter import Reporter, ticks
 from dpsel.selection.options import Method
 from dpsel.tables.bounds_file import uniform_bounds
@@ -35,7 +36,7 @@ _TABLES, _DRAWS = 4, 4
 _WEAKEST = 1e-3
 
 
-@dataclass(frozen=True)
+@frozen
 class StandInTable:
     """The rows of a stand-in, and its right features. Public: so whoever named it says."""
 

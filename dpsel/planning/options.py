@@ -3,18 +3,18 @@
 Imports nothing heavy: the command line shows these, and `--help` is instant.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from dpsel.core.guarantee import Neighbors
 from dpsel.evaluation.options import ResultsWriting
 from dpsel.options import option, same_as
+from dpsel.records import frozen
 from dpsel.selection.options import Privacy
 
 GUESSES, TARGET, LIKE, OUTPUT = "Guesses", "Target", "A public stand-in", "Output"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Wish:
     """What is to be selected, at which price."""
 
@@ -31,7 +31,7 @@ class Wish:
     neighbors: Neighbors = same_as(Privacy, "neighbors")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Guesses:
     """What is publicly known, or guessed, of the table."""
 
@@ -66,7 +66,7 @@ class Guesses:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class TargetGuess:
     """What kind of target it is: a number, unless something else is said."""
 
@@ -88,7 +88,7 @@ class TargetGuess:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class StandIn:
     """A public or synthetic table that resembles the private one."""
 
@@ -121,7 +121,7 @@ class PlanFormat(StrEnum):
     JSON = "json"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class PlanWriting:
     """Where the plan and the report go."""
 
@@ -140,7 +140,7 @@ class PlanWriting:
     force: bool = same_as(ResultsWriting, "force")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Simulation:
     """How a plan is simulated."""
 

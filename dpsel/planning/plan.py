@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from dpsel.planning.request import (
 )
 from dpsel.planning.shares import CLIP, Wanted, methods_for, shares_of
 from dpsel.planning.simulate import simulate, simulate_each
+from dpsel.records import frozen
 from dpsel.reporter import Reporter, ticks
 from dpsel.selection.options import Method
 
@@ -33,7 +34,7 @@ _STRENGTHS, _STRONGEST = 8, 0.9
 _ALIKE = 0.03
 
 
-@dataclass(frozen=True)
+@frozen
 class Curve:
     """The expected share of right picks at every epsilon, and its range over what was guessed."""
 
@@ -79,7 +80,7 @@ def rising(values: FloatArray) -> FloatArray:
     return np.asarray((above + below) / 2)
 
 
-@dataclass(frozen=True)
+@frozen
 class Balance:
     """What a ledger has, and would have left: exact decimals, as texts."""
 
@@ -98,7 +99,7 @@ class Balance:
         return {**names, "limit": self.limit, "left": self.left, "after": after}
 
 
-@dataclass(frozen=True)
+@frozen
 class Advice:
     """Which method to use, and why."""
 
@@ -106,7 +107,7 @@ class Advice:
     why: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Plan:
     """What an epsilon will buy. Made from public guesses alone: nothing in it is private."""
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import NormalDist
 
 from dpsel.core.guarantee import MOST_ROWS, Neighbors, check_at_least, check_k
@@ -10,6 +10,7 @@ from dpsel.core.target import MOST_CLASSES
 from dpsel.errors import UsageError
 from dpsel.evaluation.grid import parse_epsilons
 from dpsel.planning.options import Guesses, Simulation, TargetGuess, Wish
+from dpsel.records import frozen
 
 MOST_FEATURES = 10**7
 _MOST_EPSILONS = 100
@@ -20,7 +21,7 @@ _MOST_PICKS = 10_000
 _TABLES, _WIDE_TABLES, _WIDE, _MOST_TABLES = 16, 6, 5_000, 1_000
 
 
-@dataclass(frozen=True)
+@frozen
 class TargetKind:
     """What kind of target a table has."""
 
@@ -38,7 +39,7 @@ class TargetKind:
         return f"{self.classes} classes" if self.classes else "a number"
 
 
-@dataclass(frozen=True)
+@frozen
 class Effects:
     """How strongly features that matter are correlated with the target.
 
@@ -73,7 +74,7 @@ class Effects:
         return replace(self, low=low, high=high, listed=tuple(listed))
 
 
-@dataclass(frozen=True)
+@frozen
 class Design:
     """A table as it is guessed to be."""
 
@@ -104,7 +105,7 @@ class Design:
         return replace(self, rows=rows, effects=effects)
 
 
-@dataclass(frozen=True)
+@frozen
 class PlanRequest:
     """Everything that a plan depends on."""
 

@@ -1,7 +1,7 @@
 """Which share of the picks would be right: by the mechanisms' own draws from simulated scores."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Protocol
 
@@ -38,6 +38,7 @@ from dpsel.planning.simulate import (
     standardized,
     target_of,
 )
+from dpsel.records import frozen
 from dpsel.selection.options import METHODS, Method
 
 CLIP = 3.0
@@ -48,7 +49,7 @@ _MOST_TARGETS = 8_000
 _WEIGHT_STEPS = 256
 
 
-@dataclass(frozen=True)
+@frozen
 class Wanted:
     """What is drawn from every table."""
 
@@ -139,7 +140,7 @@ class ScoreShares:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class _Scored:
     """Scores of the simulated features, and how far one row moves them."""
 
@@ -241,7 +242,7 @@ class StumpShares:
 _PLANNED = Scope(end_to_end=False, why="a plan")
 
 
-@dataclass(frozen=True)
+@frozen
 class _Rounds:
     """The columns of one table as `stump_draws` wants them."""
 
@@ -258,7 +259,7 @@ class _Rounds:
         return self.shares.round_scores(rule, self.table)
 
 
-@dataclass(frozen=True)
+@frozen
 class DrawnWeights:
     """What simulated rows weigh, and what all rows of the table would weigh together."""
 

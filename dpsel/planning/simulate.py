@@ -11,7 +11,7 @@ is linear in the logarithm of its rank.
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from statistics import NormalDist
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.randomness import derived_seed, seeded_generator
 from dpsel.planning.request import Design, TargetKind, class_shift
+from dpsel.records import frozen
 
 SIMULATED_ROWS = 1000
 POOL = 400
@@ -30,7 +31,7 @@ _CENTER, _DEVIATION = 103.7, 15.0
 _TAIL, _FITTED = 0.04, 0.25
 
 
-@dataclass(frozen=True)
+@frozen
 class Scaling:
     """From scores of the simulated rows to scores of all rows."""
 
@@ -49,7 +50,7 @@ class Scaling:
         return Scaling(math.sqrt(ratio), effects * stretch, ratio / stretch)
 
 
-@dataclass(frozen=True)
+@frozen
 class Simulated:
     """Some tables of a design: all have the same target, and features of the same pool."""
 

@@ -3,12 +3,12 @@
 Imports nothing heavy: the command line shows these, and `--help` is instant.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
 
 from dpsel.errors import UsageError
 from dpsel.options import option
+from dpsel.records import frozen
 from dpsel.tables.formats import ENDINGS, INPUT, Orientation
 
 COLUMNS, METHOD, OUTPUT = "Columns", "Method", "Output"
@@ -58,7 +58,7 @@ class TableFormat(StrEnum):
     ARROW = "arrow"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Purpose:
     """What a table is wanted for: to predict a target, for persons or rows; or to be shown."""
 
@@ -72,7 +72,7 @@ class Purpose:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Coding:
     """How a target of labels becomes numbers."""
 
@@ -88,7 +88,7 @@ class Coding:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ScalingMethod:
     """How columns are brought to [-1, 1]: by public bounds, or by the data."""
 
@@ -126,7 +126,7 @@ class ScalingMethod:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class RawLayout:
     """How a raw table is laid out, and where its labels are."""
 
@@ -147,7 +147,7 @@ class RawLayout:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class TableWriting:
     """How the bounded table is written."""
 

@@ -1,10 +1,9 @@
 """What a run of `preprocess` will do, checked before any table is opened."""
 
-from dataclasses import dataclass
-
 from dpsel.errors import UsageError
 from dpsel.preprocessing.options import Center, Coding, Missing, Scale, ScalingMethod
 from dpsel.preprocessing.scaling import check_clip
+from dpsel.records import frozen
 from dpsel.selection.options import FeatureColumns
 from dpsel.system.threads import plan_threads
 from dpsel.tables.bounds_file import PublicBounds, read_bounds
@@ -13,7 +12,7 @@ from dpsel.tables.formats import Reading
 from dpsel.tables.labels import class_list
 
 
-@dataclass(frozen=True)
+@frozen
 class PreprocessRequest:
     """All choices of one run; `bounds` are public, and without them the data decide."""
 

@@ -22,6 +22,7 @@ from dpsel.preprocessing.statistics import (
     joined_statistics,
 )
 from dpsel.preprocessing.writers import Outputs, TableWriter, open_writer
+from dpsel.records import frozen
 from dpsel.reporter import Reporter
 from dpsel.system.text import json_text
 from dpsel.tables.columns import Kind, Layout, choose_columns, nameless_notes, visible_columns
@@ -45,7 +46,7 @@ _EXACT = "exact"
 _CLASSES = 3
 
 
-@dataclass(frozen=True)
+@frozen
 class Prepared:
     """What is known once the table was looked at: how to read it, and how to scale it."""
 

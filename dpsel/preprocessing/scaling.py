@@ -1,7 +1,7 @@
 """Centre, scale and clip columns to [-1, 1]: by public bounds, or by what the data say."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from dpsel.core.bounds import Bounds
 from dpsel.errors import UsageError
 from dpsel.preprocessing.options import Center, Missing, Scale
 from dpsel.preprocessing.statistics import ColumnStatistics, half_reach
+from dpsel.records import frozen
 
 
 def check_clip(clip: float) -> None:
@@ -18,7 +19,7 @@ def check_clip(clip: float) -> None:
         raise UsageError(f"clip must be a positive, finite number, got {clip:g}")
 
 
-@dataclass(frozen=True)
+@frozen
 class Scaling:
     """x becomes (x - center) / scale, clipped to [-1, 1]; a missing x becomes `fill`.
 

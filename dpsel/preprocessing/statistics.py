@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from fractions import Fraction
 
 import numpy as np
 
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray, NumberArray
+from dpsel.records import frozen
 
 # Sums are whole multiples of 2^-1088, which every product of a 32-bit digit and its unit is.
 _UNIT_BITS = 1088
@@ -15,7 +16,7 @@ _DIGIT_BITS = 32
 _ROWS_AT_ONCE = 1 << 20
 
 
-@dataclass(frozen=True)
+@frozen
 class ColumnStatistics:
     """One number a column; 0 where a column has no value at all."""
 

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,12 +11,13 @@ import pyarrow as pa
 
 from dpsel.core.arrays import FloatArray
 from dpsel.preprocessing.options import TableFormat, TableWriting
+from dpsel.records import frozen
 from dpsel.system.output import STDOUT, Output, is_plain
 from dpsel.tables.provenance import Provenance, sidecar
 from dpsel.tables.sources import input_files, refuse_part
 
 
-@dataclass(frozen=True)
+@frozen
 class Outputs:
     """Where a bounded table goes, opened before anything is read."""
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -35,6 +35,7 @@ from dpsel.core.votes import (
     two_stage_scores,
 )
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 from dpsel.reporter import Reporter
 from dpsel.selection.lasso import (
     block_fit,
@@ -76,7 +77,7 @@ _MOST_BLOCKS = 100_000
 _COPIES = 3
 
 
-@dataclass(frozen=True)
+@frozen
 class BaselineRequest:
     """A request of `select`, and what the method needs besides."""
 
@@ -155,7 +156,7 @@ def baseline_run(table: Any, request: BaselineRequest) -> Run:
     return Run("baseline", request.common.guarantee, None, parameters, not_private)
 
 
-@dataclass(frozen=True)
+@frozen
 class AllRows:
     """All rows of a table, which are private, and the guarantee for whoever selects from them."""
 

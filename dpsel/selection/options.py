@@ -4,7 +4,7 @@ Imports nothing heavy: the command line shows these, and `--help` is instant.
 """
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from dpsel.core.guarantee import Neighbors
 from dpsel.core.mechanisms import Sampler
 from dpsel.options import option, same_as
+from dpsel.records import frozen
 
 COLUMNS, PRIVACY, METHOD = "Columns", "Privacy", "Method"
 BLOCKS = "Two-stage and LASSO"
@@ -35,7 +36,7 @@ METHODS = {
 """The score and the mechanism of every method."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class FeatureColumns:
     """Which columns are features, and how a target of texts is read."""
 
@@ -61,14 +62,14 @@ class FeatureColumns:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Columns(FeatureColumns):
     """Which columns play which part."""
 
     target: str = option("--target COLUMN", "The column to predict.")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class TargetFacts:
     """What is publicly known of the target. Each fact saves what it would cost to find out."""
 
@@ -94,7 +95,7 @@ class TargetFacts:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Bounding:
     """Public bounds: of each column, or of all alike."""
 
@@ -112,7 +113,7 @@ class Bounding:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Privacy:
     """How many features for how much privacy, and whom it protects."""
 
@@ -155,7 +156,7 @@ class Privacy:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Drawing:
     """How features are drawn."""
 
@@ -190,7 +191,7 @@ class Drawing:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Scoring:
     """How features are scored."""
 
@@ -226,7 +227,7 @@ class Baseline(StrEnum):
     DPKENDALL = "dpkendall"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class BaselinePrivacy:
     """Which baseline, and how private it is."""
 
@@ -247,7 +248,7 @@ class BaselinePrivacy:
         return self.method in (Baseline.DPKENDALL, Baseline.TWO_STAGE) and not self.no_privacy
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Blocks:
     """The blocks of rows of two-stage, and the LASSO."""
 
@@ -269,7 +270,7 @@ class Blocks:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Statement:
     """What a record states only if it is asked to."""
 
@@ -286,7 +287,7 @@ class OutputFormat(StrEnum):
     INDICES = "indices"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class VoteDrawing(Drawing):
     """How features are drawn from votes: as the paper does, unless another way is asked for."""
 

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +28,7 @@ from dpsel.core.scores.registry import STUMP, find_score
 from dpsel.core.target import Target, public_center
 from dpsel.dictionary.options import DictionaryFile
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 from dpsel.selection.options import (
     METHODS,
     Bounding,
@@ -71,7 +71,7 @@ _NO_BOUNDS_NEEDED = Scope(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Request:
     """Every public choice of one run, checked before anything is opened."""
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 from dpsel.budget.account import NoAccount
@@ -16,6 +16,7 @@ from dpsel.core.row_ranks import ranked
 from dpsel.core.scores.base import KeepsRows, Score, Scores, WorksAtTheEnd
 from dpsel.core.scores.registry import find_score
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 from dpsel.reporter import Reporter
 from dpsel.selection.record import selection_text
 from dpsel.selection.request import Request
@@ -31,7 +32,7 @@ from dpsel.tables.table import RowReader, Table, read_batches
 _COPIES_OF_ROWS = 2
 
 
-@dataclass(frozen=True)
+@frozen
 class Release:
     """What may be published, and the record of it: of one run id always the same bytes."""
 
@@ -204,7 +205,7 @@ class SelectJob(TableJob):
         return Found(table.provenance, rows.label_seen, cells)
 
 
-@dataclass(frozen=True)
+@frozen
 class Scored:
     """The scores of all rows, which are private, and how the table was made."""
 
@@ -212,7 +213,7 @@ class Scored:
     provenance: Provenance | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Found:
     """What was learnt about a table while it was read. Private."""
 

@@ -14,18 +14,19 @@ upper = 120
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds, Interval
 from dpsel.errors import InputError, UsageError
+from dpsel.records import frozen
 from dpsel.system.text import nearest, parsed
 
 _SECTIONS = ("default", "target", "columns")
 
 
-@dataclass(frozen=True)
+@frozen
 class PublicBounds:
     """Bounds by column name, as the user gave them."""
 

@@ -3,12 +3,13 @@
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from dpsel.errors import InputError, UsageError
+from dpsel.records import frozen
 from dpsel.system.text import nearest
 
 PANDAS = b"pandas"
@@ -72,7 +73,7 @@ class Column(NamedTuple):
         return self.nameless or self.unnamed_index
 
 
-@dataclass(frozen=True)
+@frozen
 class Layout:
     """Positions of the columns that are read; `names` are those of the features."""
 
@@ -126,7 +127,7 @@ class Layout:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class Wanted:
     """What the user asked for, by name; columns with bounds of their own are declared."""
 

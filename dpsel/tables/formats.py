@@ -1,13 +1,13 @@
 """The formats of tables and records, and how a table's is found out."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from dpsel.errors import InputError, UsageError
 from dpsel.options import option
+from dpsel.records import frozen
 from dpsel.tables.parquet_footer import has_long_footer
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Compression(StrEnum):
     ZSTD = "zstd"
 
 
-@dataclass(frozen=True)
+@frozen
 class Format:
     """All that the other files know about a format of tables; its readers have a file of their own.
 
@@ -155,7 +155,7 @@ def compression_of(first_bytes: bytes) -> Compression | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class FileFormat:
     """How the files of a table are written."""
 
@@ -186,7 +186,7 @@ class FileFormat:
             )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Reading(FileFormat):
     """How a table is read."""
 

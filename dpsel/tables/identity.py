@@ -5,17 +5,18 @@ import os
 import stat
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, NoReturn
 
 from dpsel.errors import InputError
+from dpsel.records import frozen
 
 _ENDS = 1 << 16
 _PARQUET, _TAIL = b"PAR1", 8
 
 
-@dataclass(frozen=True)
+@frozen
 class Identity:
     """What is another if a file is changed or replaced; to read a file changes none of it."""
 

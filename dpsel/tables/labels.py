@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,14 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.bounds import UNIT_INTERVAL, Interval
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 from dpsel.tables.cells import TRUTH_WORDS, WORDS_FOR_MISSING
 
 # Written so that no text, however long, can be read in more than one way: that takes for ever.
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
-@dataclass(frozen=True)
+@frozen
 class TargetCoding:
     """How a target's cells become numbers.
 

@@ -9,9 +9,11 @@ the number of rows, and then all that is large.
 No numpy here: a wide file is asked for before that is imported.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import BinaryIO
+
+from dpsel.records import frozen
 
 _LONG_FOOTER = 1 << 20
 _I32, _I64, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12
@@ -50,7 +52,7 @@ def _long_footer_size(file: BinaryIO) -> int:
     return length if tail[4:] == b"PAR1" and _LONG_FOOTER <= length <= size - 12 else 0
 
 
-@dataclass(frozen=True)
+@frozen
 class FooterShape:
     """How deep columns are nested, how many rows there are, and the columns if they are plain."""
 
@@ -61,7 +63,7 @@ class FooterShape:
     """The columns' names, if each is one of floats and nothing else."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Element:
     """A group or a column: its number of children, and where its name and itself end."""
 

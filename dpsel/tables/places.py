@@ -2,12 +2,12 @@
 
 import os
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _PARAMETERS = {
@@ -20,7 +20,7 @@ _SILENT_SECONDS = 30
 _ATTEMPTS = 3
 
 
-@dataclass(frozen=True)
+@frozen
 class Store:
     """Where buckets are: nothing of it is secret. Credentials are the environment's."""
 

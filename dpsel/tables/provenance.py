@@ -3,11 +3,12 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from dpsel.core.guarantee import Scope
+from dpsel.records import frozen
 from dpsel.system.text import json_text
 from dpsel.tables.columns import Column, Use
 
@@ -16,7 +17,7 @@ SCHEMA_ID = "dpsel.provenance/1"
 _DIGEST = "sha256_of_the_table"
 
 
-@dataclass(frozen=True)
+@frozen
 class Provenance:
     """How `dpsel preprocess` made a table."""
 

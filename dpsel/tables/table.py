@@ -5,7 +5,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -14,6 +13,7 @@ from dpsel.core.arrays import BoolArray, FloatArray, RealArray
 from dpsel.core.batch import Batch, Columns, Unreadable, rows_of
 from dpsel.core.persons import KeptRows, PersonLimit
 from dpsel.errors import InputError
+from dpsel.records import frozen
 from dpsel.tables.columns import Column, Layout
 from dpsel.tables.labels import TargetCoding
 from dpsel.tables.provenance import Provenance
@@ -22,7 +22,7 @@ from dpsel.tables.sources import Source
 Part = TypeVar("Part")
 
 
-@dataclass(frozen=True)
+@frozen
 class PendingBatch:
     """A batch that has yet to be read, and the share of the table before its end."""
 
@@ -35,7 +35,7 @@ class PendingBatch:
         return cls(lambda: batch, done)
 
 
-@dataclass(frozen=True)
+@frozen
 class RowGroup:
     """Some rows of a table, of which any thread can read single columns, again and again."""
 
@@ -106,7 +106,7 @@ class Table(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@frozen
 class RowsRead:
     """The target of some rows, and which of those rows count; None for all."""
 
@@ -124,7 +124,7 @@ class RowsRead:
         return Batch(first_feature, rows_of(X, self.keep), self.y[self.keep], unreadable)
 
 
-@dataclass(frozen=True)
+@frozen
 class Constants:
     """Target and person that are the same in all rows of a file, as Arrow arrays of one value."""
 

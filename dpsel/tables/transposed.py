@@ -5,7 +5,6 @@ import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from dpsel.core.arrays import FloatArray
 from dpsel.core.matrix import TiledMatrix
 from dpsel.core.words import without_words
 from dpsel.errors import InputError, UsageError
+from dpsel.records import frozen
 from dpsel.system.text import nearest
 from dpsel.tables.arrow_cells import kind_of, numbers
 from dpsel.tables.cells import text_numbers
@@ -309,7 +309,7 @@ def _refuse_unclear(names: Sequence[str], what: str, label: str) -> None:
     refuse_repeated(names, what, label)
 
 
-@dataclass(frozen=True)
+@frozen
 class RawTable:
     """Where a raw table is, and how it is laid out."""
 

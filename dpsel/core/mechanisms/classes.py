@@ -1,6 +1,5 @@
 """Classes of subsets: their sizes, what they lose against the true top set, and their members."""
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -9,6 +8,7 @@ from dpsel.core.arrays import FloatArray, IntArray, NumberArray
 from dpsel.core.mechanisms.binomials import log_binomial
 from dpsel.core.mechanisms.ranking import Ranking
 from dpsel.core.randomness import Randomness, integers_below
+from dpsel.records import frozen
 
 # A loss beyond log C(d, k) + 128 is as good as infinite: the class wins with a chance below
 # exp(-128). Capping there keeps every number that is compared small, whatever the scores, so
@@ -16,7 +16,7 @@ from dpsel.core.randomness import Randomness, integers_below
 _CAP_MARGIN = 128.0
 
 
-@dataclass(frozen=True)
+@frozen
 class LipschitzLosses:
     """Losses of the classes (h, t), in units of the noise; the top set loses 0.
 

@@ -1,7 +1,6 @@
 """The mechanisms by name."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from dpsel.core.arrays import IntArray
@@ -11,9 +10,10 @@ from dpsel.core.mechanisms.lipschitz import canonical_lipschitz, margin_lipschit
 from dpsel.core.mechanisms.noisy import check_oneshot, oneshot_laplace, peeling
 from dpsel.core.mechanisms.permute_and_flip import permute_and_flip
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Mechanism:
     """A private selection, and the parameters it takes with what they are if not given."""
 

@@ -2,7 +2,6 @@
 
 import bisect
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from dpsel.core.arrays import BoolArray, FloatArray, IntArray
 from dpsel.core.mechanisms.binomials import log_binomial, log_binomial_gap
 from dpsel.core.mechanisms.classes import LipschitzLosses, largest_noise
 from dpsel.core.randomness import Randomness, exponentials
+from dpsel.records import frozen
 
 _CLASSES_AT_ONCE = 1 << 18
 
@@ -82,7 +82,7 @@ def lazy_classes(losses: LipschitzLosses, draws: int, rng: Randomness) -> tuple[
     return np.concatenate([h for h, _ in parts]), np.concatenate([t for _, t in parts])
 
 
-@dataclass(frozen=True)
+@frozen
 class _Nodes:
     """Classes (h, t1..t2) of some draw, with the log of their smallest y."""
 

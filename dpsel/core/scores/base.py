@@ -1,7 +1,7 @@
 """A score vector with its sensitivity, and what every score has to offer."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -11,9 +11,10 @@ from dpsel.core.batch import Batch
 from dpsel.core.mapper import Mapper
 from dpsel.core.matrix import TiledMatrix
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Scores:
     """One score for every feature, and how far one unit can move any of them.
 

@@ -1,10 +1,11 @@
 """Numbers and words as small whole numbers: numbers in the same order, exactly."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray, WordArray
+from dpsel.records import frozen
 
 # So many cells go through all steps at once, while they are in the processor's cache.
 _CELLS_AT_ONCE = 1 << 15
@@ -14,7 +15,7 @@ _INFINITY = np.uint64(0x7FF0 << 48)
 _SIGN = np.uint64(63)
 
 
-@dataclass(frozen=True)
+@frozen
 class CellKeys:
     """Keys from 0 to `largest`, a row for every column: equal and smaller where the cells are.
 

@@ -1,7 +1,7 @@
 """The score `kendall`: |S| / (n - 1), where S counts agreeing less disagreeing pairs of rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import partial
 
@@ -15,6 +15,7 @@ from dpsel.core.mapper import IN_TURN, Mapper
 from dpsel.core.matrix import TiledMatrix
 from dpsel.core.scores.base import Scores
 from dpsel.errors import InputError
+from dpsel.records import frozen
 
 UNIT = 1 << 32
 """The integer that stands for a score of 1."""
@@ -28,7 +29,7 @@ _CELLS_IN_ALL = 1 << 21
 _BITS = 32
 
 
-@dataclass(frozen=True)
+@frozen
 class KendallTotal:
     """S of some features, each over all rows; 0 rows where a feature has yet to come."""
 

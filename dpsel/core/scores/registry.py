@@ -1,7 +1,6 @@
 """The scores by name."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from dpsel.core.bounds import Bounds
 from dpsel.core.guarantee import Neighbors, Unit
@@ -10,9 +9,10 @@ from dpsel.core.scores.kendall import KendallScore
 from dpsel.core.scores.stump import StumpScore
 from dpsel.core.scores.sums import CovarianceScore, DotScore
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class ScoreKind:
     """What makes a score, whether it needs public bounds, and how its work can be shared out."""
 

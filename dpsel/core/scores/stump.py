@@ -13,7 +13,7 @@ needs no bounds, no types and no list of values. Which question won is not relea
 Weights are whole multiples of 2^-30, so sums over 2^31 rows are exact in 64 bits, in any order.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +27,7 @@ from dpsel.core.scores.cell_keys import CellKeys, number_keys, word_keys
 from dpsel.core.scores.questions import Asked, ask
 from dpsel.core.words import words_of
 from dpsel.errors import UsageError
+from dpsel.records import frozen
 
 UNIT = 1 << 30
 """The integer that stands for a weight, and a score, of 1."""
@@ -38,7 +39,7 @@ _ABOVE_0 = np.array([[0, -UNIT, UNIT]])
 _CELLS_AT_ONCE = 1 << 16
 
 
-@dataclass(frozen=True)
+@frozen
 class RowWeights:
     """What every row weighs, in one or several rounds: rows of one group weigh the same.
 
@@ -67,7 +68,7 @@ class RowWeights:
         return np.bincount(self.groups, minlength=self.values.shape[1])
 
 
-@dataclass(frozen=True)
+@frozen
 class Cells:
     """Some columns of a table, one row of each array a column: every cell is one of three.
 
@@ -196,7 +197,7 @@ class StumpScore:
         return Scores(self._weighed.total()[1][0], float(self._sensitivity))
 
 
-@dataclass(frozen=True)
+@frozen
 class WeightRule:
     """What a row weighs, by its own target alone: the same rule for all rows, on any machine."""
 

@@ -1,7 +1,7 @@
 """The scores `dot` and `covariance`: sums of products of bounded integers, exact in any order."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from dpsel.core.bounds import ONE, Bounds, Interval, bounded_integers, is_unit, 
 from dpsel.core.guarantee import MOST_ROWS, Neighbors, Unit
 from dpsel.core.scores.base import Scores
 from dpsel.errors import InputError
+from dpsel.records import frozen
 
 # Products are within 2^32, so float64 adds 2^21 of them exactly, in any order, and int64 2^31.
 _ROWS_PER_FLOAT_SUM = 1 << 21
@@ -120,7 +121,7 @@ class BoundedTarget:
         return last[1]
 
 
-@dataclass(frozen=True)
+@frozen
 class CovariancePart:
     """The sums of one batch: row 0 of `sums` has those of x, row 1 those of x y."""
 
@@ -203,7 +204,7 @@ class CovarianceScore:
         return Scores(np.array(values, dtype=np.int64), float(self._sensitivity))
 
 
-@dataclass(frozen=True)
+@frozen
 class DotPart:
     """The sums of one batch."""
 

@@ -1,9 +1,10 @@
 """Colours of the two themes, and the look of each method; nothing here needs matplotlib."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+from dpsel.records import frozen
 
 if TYPE_CHECKING:
     from dpsel.system.frames import pl
@@ -18,7 +19,7 @@ class Theme(StrEnum):
     DARK = "dark"
 
 
-@dataclass(frozen=True)
+@frozen
 class Colours:
     """The colours of one theme.
 
@@ -65,7 +66,7 @@ _DASHES = ((6.0, 3.0), (2.5, 2.0), (8.0, 2.0, 2.0, 2.0), (4.0, 1.5))
 _FIXED = {"dp-sis": 0, "two-stage": 1}
 
 
-@dataclass(frozen=True)
+@frozen
 class MethodStyle:
     """How a method is drawn; one that is not private has dashes and no marker."""
 

@@ -1,7 +1,6 @@
 """Grids of small panels over epsilon, with one legend above all of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from dpsel.evaluation.figures.style import (
     new_figure,
     text_width,
 )
+from dpsel.records import frozen
 
 if TYPE_CHECKING:
     from dpsel.evaluation.figures.style import Axes, Figure
@@ -26,7 +26,7 @@ _LEFT, _RIGHT, _BOTTOM, _HEAD, _TICKS, _BETWEEN = 0.6, 0.2, 0.68, 0.4, 0.24, 0.2
 _LEGEND_LINE, _HANDLE, _SPACE = 0.174, 0.46, 0.24
 
 
-@dataclass(frozen=True)
+@frozen
 class Title:
     """What a panel shows: the data set, and the rest in smaller letters."""
 
@@ -34,7 +34,7 @@ class Title:
     detail: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Key:
     """One entry of a legend: its words and the arguments of its line."""
 
