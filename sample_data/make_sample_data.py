@@ -1,4 +1,4 @@
-"""Make the sample tables, each with a known answer: the paper's design, and visits to a hospital.
+"""Make the sample tables, each with a known answer: the paper's design, visits and arrays.
 
     python sample_data/make_sample_data.py
 
@@ -17,12 +17,14 @@ HERE = Path(__file__).parent
 ROWS, FEATURES, SIGNALS, SEED = 1000, 40, 8, 20240
 X_BOUND, Y_BOUND = 1.0, 5.0
 VISITS = 3000
+ARRAYS, GENES = 120, 300
 
 
 def main() -> None:
     """Write all sample tables."""
     write_synthetic()
     write_visits()
+    write_arrays()
 
 
 def write_visits() -> None:
@@ -62,6 +64,26 @@ def write_visits() -> None:
         table = table.with_columns(pl.when(gaps).then(None).otherwise(pl.col(name)).alias(name))
     table.write_csv(HERE / "visits.csv")
     print("planted: ward glucose earlier_visits; share that came back:", back.mean())
+
+
+def write_arrays() -> None:
+    """Write log expressions with a gene a row and an array a column, and the arrays' labels.
+
+    Arrays differ in brightness. In tumors three genes are higher or lower, and no others.
+    """
+    rng = np.random.default_rng(SEED + 2)
+    tumor = rng.permutation(np.arange(ARRAYS) % 2 == 0)
+    expression = rng.normal(rng.normal(7, 1.5, (GENES, 1)), 0.6, (GENES, ARRAYS))
+    expression += rng.normal(0, 1.2, ARRAYS)
+    planted = np.sort(rng.choice(GENES, 3, replace=False))
+    expression[planted] += np.outer([3.0, -3.0, 3.0], tumor)
+    genes = [f"gene{place:03d}" for place in range(GENES)]
+    arrays = [f"array{place:03d}" for place in range(ARRAYS)]
+    cells = dict(zip(arrays, expression.round(1).T, strict=True))
+    pl.DataFrame({"gene": genes, **cells}).write_csv(HERE / "arrays.csv")
+    labels = np.where(tumor, "tumor", "healthy")
+    pl.DataFrame({"array": arrays, "tissue": labels}).write_csv(HERE / "arrays_labels.csv")
+    print("planted:", " ".join(genes[place] for place in planted))
 
 
 def write_synthetic() -> None:
