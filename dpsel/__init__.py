@@ -1,28 +1,54 @@
 """Differentially private feature selection."""
 
-from typing import TYPE_CHECKING, Any
+import typing as _typing
 
 __version__ = "0.1.0"
 
-__all__ = ["DpselError", "Selection", "__version__", "select", "top_k"]
-
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from dpsel.core.release import Selection, top_k
-    from dpsel.errors import DpselError
-    from dpsel.selection.api import select
+    from dpsel.errors import (
+        BudgetError,
+        ClusterError,
+        DpselError,
+        InputError,
+        OutputError,
+        UsageError,
+    )
+    from dpsel.selection.api import baseline, select
+
+__all__ = [
+    "BudgetError",
+    "ClusterError",
+    "DpselError",
+    "InputError",
+    "OutputError",
+    "Selection",
+    "UsageError",
+    "__version__",
+    "baseline",
+    "select",
+    "top_k",
+]
 
 _HOMES = {
-    "DpselError": "dpsel.errors",
-    "Selection": "dpsel.core.release",
-    "select": "dpsel.selection.api",
-    "top_k": "dpsel.core.release",
+    "dpsel.core.release": ("Selection", "top_k"),
+    "dpsel.errors": (
+        *("BudgetError", "ClusterError", "DpselError", "InputError", "OutputError", "UsageError"),
+    ),
+    "dpsel.selection.api": ("baseline", "select"),
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     """Import a public name when it is first used: `dpsel --help` needs none of them."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'dpsel' has no attribute '{name}'")
-    from importlib import import_module
+    for home, names in _HOMES.items():
+        if name in names:
+            from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module 'dpsel' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """Return the public names, and nothing else."""
+    return __all__

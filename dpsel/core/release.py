@@ -24,8 +24,10 @@ from dpsel.core.randomness import (
 )
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.stump import WeightRule, stump_sensitivity
+from dpsel.core.summary import selection_summary
 from dpsel.core.target import ROWS, SELECTION, BudgetParts, Part, Target
 from dpsel.errors import UsageError
+from dpsel.python import python_function
 from dpsel.records import frozen
 
 SCHEMA_ID = "dpsel.selection/2"
@@ -88,8 +90,10 @@ class Selection:
     `guarantee` is None where nothing is promised, and `no_guarantee_because` then says why.
     """
 
-    selected_indices: tuple[int, ...]
-    selected_features: tuple[str, ...]
+    selected_indices: list[int]
+    selected_features: list[Any]
+    """Names of columns: texts, but for a frame of pandas that has others. A frame takes the list
+    for its columns: `X[selection.selected_features]`."""
     k: int
     n_features: int
     score: str
@@ -105,13 +109,17 @@ class Selection:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The columns of every selected feature that is a group."""
 
+    def __repr__(self) -> str:
+        """Return the guarantee, the features and the method, a line each."""
+        return selection_summary(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, in the order they are printed."""
         question = self.question
         return {
             "schema": SCHEMA_ID,
             "selected_indices": list(self.selected_indices),
-            "selected_features": list(self.selected_features),
+            "selected_features": [str(name) for name in self.selected_features],
             **_groups_dict(self.groups),
             "k": self.k,
             "n_features": self.n_features,
@@ -131,8 +139,8 @@ class Selection:
         mechanism = dict(fields["mechanism"])
         stated = fields["guarantee"]
         return cls(
-            selected_indices=tuple(fields["selected_indices"]),
-            selected_features=tuple(fields["selected_features"]),
+            selected_indices=list(fields["selected_indices"]),
+            selected_features=list(fields["selected_features"]),
             k=fields["k"],
             n_features=fields["n_features"],
             score=fields["score"],
@@ -387,10 +395,10 @@ def _record(
     because: str | None,
 ) -> Selection:
     """Return the record of selected indices, with their guarantee or why there is none."""
-    selected = tuple(int(index) for index in indices)
+    selected = [int(index) for index in indices]
     return Selection(
         selected_indices=selected,
-        selected_features=tuple(names[index] for index in selected),
+        selected_features=[names[index] for index in selected],
         k=len(selected),
         n_features=len(names),
         score=drawn_by.score,
@@ -484,6 +492,7 @@ def draws_by_law(chances: Sequence[float], count: int, seed: int | None) -> IntA
 _LARGEST = (1 << 62) - 1
 
 
+@python_function()
 def top_k(
     scores: ArrayLike,
     k: int,

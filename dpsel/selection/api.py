@@ -1,21 +1,22 @@
-"""The Python face of `dpsel select`."""
+"""`dpsel.select` and `dpsel.baseline`."""
 
-import inspect
-import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dpsel.budget.account import open_account
+from dpsel.budget.account import Run, open_account
 from dpsel.budget.payment import Payment
 from dpsel.cluster.place import Place, Scheduler
 from dpsel.core.release import Selection
 from dpsel.dictionary.options import DictionaryFile
 from dpsel.errors import UsageError
-from dpsel.options import filled
+from dpsel.options import Dataclass
+from dpsel.python import Warner, python_function, record_of
 from dpsel.reporter import Reporter
 from dpsel.selection.options import (
     Baseline,
+    BaselinePrivacy,
     Blocks,
     Bounding,
     Columns,
@@ -25,17 +26,24 @@ from dpsel.selection.options import (
     Scoring,
     Statement,
     TargetFacts,
+    VoteDrawing,
 )
 from dpsel.selection.record import stated_date
 from dpsel.selection.request import Request, make_request, select_run
 from dpsel.selection.run import Job, SelectJob, carry_out
 from dpsel.tables.formats import Reading
+from dpsel.tables.opening import own_names
+
+_RELEASE: tuple[type[Dataclass], ...] = (Columns, Bounding, Reading, Payment, Statement)
+_SELECT = (*_RELEASE, TargetFacts, Privacy, Scoring, Drawing, DictionaryFile, Place)
+_BASELINE = (*_RELEASE, BaselinePrivacy, Blocks, VoteDrawing)
 
 
+@python_function(*_SELECT)
 def select(
     table: Any,
     *,
-    target: str,
+    target: str | int,
     epsilon: float,
     k: int | None = None,
     up_to: int | None = None,
@@ -46,7 +54,7 @@ def select(
     classes: str | Sequence[str] | None = None,
     share: float | None = None,
     target_center: float | None = None,
-    bounds: str | Path | Mapping[str, Any] | None = None,
+    bounds: str | Path | Mapping[Any, Any] | None = None,
     lower: float | None = None,
     upper: float | None = None,
     dictionary: str | Path | Mapping[str, Any] | None = None,
@@ -105,7 +113,7 @@ def select(
             found out for a tenth of epsilon.
         target_center: For a numeric target: a public number that about half of the rows are above;
             else a median is found for a part of epsilon.
-        bounds: Public bounds: a TOML or JSON file, or a mapping of that shape.
+        bounds: Public bounds: `{"age": (0, 120)}`, a TOML or JSON file, or a mapping of its shape.
         lower: The public lower bound of every column, together with `upper`.
         upper: The public upper bound of every column.
         dictionary: Public facts about the columns: a TOML file, or a mapping of that shape; see
@@ -148,27 +156,129 @@ def select(
         OutputError: If the ledger cannot be written.
         ClusterError: If the cluster cannot be reached, or is lost.
     """
-    given = {
-        **locals(),
-        "features": (features,) if isinstance(features, str) else tuple(features),
-        "exclude": (exclude,) if isinstance(exclude, str) else tuple(exclude),
-        "classes": classes if classes is None or isinstance(classes, str) else tuple(classes),
-        "dry_run": False,
-    }
+    # Before any other name is bound: these are the keywords.
+    given = {**locals(), "dry_run": False}
     request = make_request(
-        filled(Columns, given),
-        filled(TargetFacts, given),
-        filled(Bounding, given),
-        filled(Privacy, given),
-        filled(Scoring, given),
-        filled(Drawing, given),
-        filled(Reading, given),
-        filled(DictionaryFile, given),
+        record_of(Columns, given),
+        record_of(TargetFacts, given),
+        record_of(Bounding, given),
+        record_of(Privacy, given),
+        record_of(Scoring, given),
+        record_of(Drawing, given),
+        record_of(Reading, given),
+        record_of(DictionaryFile, given),
     )
-    reporter, day = _Warner(), stated_date(filled(Statement, given).date)
-    account = open_account(select_run(table, request), filled(Payment, given), reporter)
-    scheduler = filled(Place, given).scheduler()
-    return carry_out(select_job(table, request, reporter, scheduler), account, day).selection
+    scheduler = record_of(Place, given).scheduler()
+    reporter = Warner(*_SELECT)
+    job = select_job(table, request, reporter, scheduler)
+    return _released(table, select_run(table, request), job, given, reporter)
+
+
+@python_function(*_BASELINE)
+def baseline(
+    table: Any,
+    *,
+    target: str | int,
+    k: int,
+    method: str,
+    epsilon: float | None = None,
+    no_privacy: bool = False,
+    blocks: int | None = None,
+    contiguous: bool = False,
+    penalty: float = 0.1,
+    features: str | Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
+    positive: str | None = None,
+    bounds: str | Path | Mapping[Any, Any] | None = None,
+    lower: float | None = None,
+    upper: float | None = None,
+    mechanism: str = "canonical-lipschitz",
+    gamma: float | None = None,
+    sampler: str | None = None,
+    delta: float | None = None,
+    neighbors: str = "add-remove",
+    input_format: str | None = None,
+    separator: str | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    ledger: str | None = None,
+    ledger_file: str | Path | None = None,
+    run_id: str | None = None,
+    note: str | None = None,
+    date: str | None = None,
+    require_ledger: bool = False,
+    require_end_to_end: bool = False,
+) -> Selection:
+    """Select features by the methods that `select` is compared with.
+
+    Privacy:
+        Domain: any table of at most 2^31 - 1 rows, as for `select`.
+        Neighbors: `neighbors`, for one row.
+        Guarantee: (epsilon, delta)-DP for the returned record of `two-stage` and `dpkendall`; none
+            with a `seed` or `no_privacy`, and none for `sis` and `lasso`.
+        Assumes: see `two_stage_scores` and `kendall_rounds`.
+        Tested by: tests/cli/test_baseline.py
+
+    Args:
+        table: A path or a frame, as for `select`.
+        target: The column to predict.
+        k: How many features to select.
+        method: `two-stage`, `dpkendall`, `sis` or `lasso`; the last two are not private.
+        epsilon: The privacy loss; needed by private methods.
+        no_privacy: Run two-stage without noise.
+        blocks: For two-stage: how many blocks of rows vote; needed under add-remove.
+        contiguous: For two-stage: cut blocks in the order of rows, as in the paper's experiment.
+        penalty: The weight of the L1 norm in a LASSO.
+        features: See `select`, as for all that follow.
+        exclude: Names or globs of columns to leave out.
+        positive: The label of the target that counts 1; any other counts -1.
+        bounds: Public bounds: a file, or a mapping.
+        lower: The public lower bound of every column, together with `upper`.
+        upper: The public upper bound of every column.
+        mechanism: How features are drawn from votes.
+        gamma: For the Lipschitz mechanisms: the weight of the worst included score, 0 to 1.
+        sampler: For the Lipschitz mechanisms: `lazy` or `direct`.
+        delta: For peeling and oneshot-laplace: the delta of an (epsilon, delta) guarantee.
+        neighbors: `add-remove` or `replace-one`.
+        input_format: The format of the file, if its name does not tell.
+        separator: What separates the cells of a CSV.
+        seed: Makes the draw reproducible, for tests; nothing is then guaranteed.
+        threads: How many threads read and compute; all cores if not given.
+        ledger: The ledger that is charged, before a row is read.
+        ledger_file: The file of the ledgers, if it is not in its usual place.
+        run_id: The name of this run: under it the ledger returns the same release ever after.
+        note: A line to keep in the ledger, beside the charge.
+        date: A day that the record is to state, `YYYY-MM-DD` or `today`; none if not given.
+        require_ledger: Refuse a run that no ledger is charged for.
+        require_end_to_end: Refuse a guarantee that would cover the selection only.
+
+    Raises:
+        DpselError: As `select` does.
+    """
+    given = {**locals(), "dry_run": False}
+    from dpsel.selection.baseline import BaselineJob, baseline_run, make_baseline_request
+
+    request = make_baseline_request(
+        record_of(Columns, given),
+        record_of(BaselinePrivacy, given),
+        record_of(Blocks, given),
+        record_of(Bounding, given),
+        record_of(VoteDrawing, given),
+        record_of(Reading, given),
+    )
+    reporter = Warner(*_BASELINE)
+    job = BaselineJob(table, request, reporter)
+    return _released(table, baseline_run(table, request), job, given, reporter)
+
+
+def _released(
+    table: Any, run: Run, job: Job, given: Mapping[str, Any], reporter: Reporter
+) -> Selection:
+    """Charge a run, carry it out, and return what it releases, with names as the table has them."""
+    day = stated_date(record_of(Statement, given).date)
+    account = open_account(run, record_of(Payment, given), reporter)
+    found = carry_out(job, account, day).selection
+    return replace(found, selected_features=own_names(table, found.selected_features))
 
 
 def select_job(
@@ -205,20 +315,3 @@ def _dpkendall_job(
         raise UsageError("dpkendall selects columns: it takes no dictionary with groups")
     own = BaselineRequest(request, Baseline.DPKENDALL, private=True, blocks=Blocks())
     return BaselineJob(table, own, reporter)
-
-
-class _Warner(Reporter):
-    """Turns notes into Python warnings."""
-
-    def note(self, message: str) -> None:
-        """Warn, at the line that called `select`."""
-        level, frame = 1, inspect.currentframe()
-        while frame is not None and frame.f_back is not None:
-            if not frame.f_globals["__name__"].startswith("dpsel."):
-                break
-            level, frame = level + 1, frame.f_back
-        warnings.warn(message, UserWarning, stacklevel=level)
-
-    def warn(self, message: str) -> None:
-        """Warn, like any note."""
-        self.note(message)

@@ -40,7 +40,7 @@ from dpsel.selection.options import (
     TargetFacts,
 )
 from dpsel.system.threads import plan_threads
-from dpsel.tables.bounds_file import PublicBounds, parse_bounds, read_bounds, uniform_bounds
+from dpsel.tables.bounds_file import PublicBounds, given_bounds, uniform_bounds
 from dpsel.tables.columns import Wanted
 from dpsel.tables.formats import Reading
 from dpsel.tables.labels import TargetCoding, class_list
@@ -267,9 +267,7 @@ def public_bounds(bounding: Bounding) -> tuple[PublicBounds, bool]:
     if bounds is not None:
         if lower is not None or upper is not None:
             raise UsageError("give either --bounds or --lower and --upper, not both")
-        if isinstance(bounds, str | Path):
-            return read_bounds(bounds), True
-        return parse_bounds(bounds, "bounds"), True
+        return given_bounds(bounds), True
     if lower is None and upper is None:
         return uniform_bounds(UNIT_INTERVAL), False
     if lower is None or upper is None:

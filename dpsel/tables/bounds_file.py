@@ -82,6 +82,34 @@ def uniform_bounds(interval: Interval) -> PublicBounds:
     return PublicBounds("bounds", interval, interval, {})
 
 
+def given_bounds(bounds: str | Path | Mapping[str, Any]) -> PublicBounds:
+    """Return the bounds in a file, or in a mapping: of the shape above, or of names and pairs."""
+    if isinstance(bounds, str | Path):
+        return read_bounds(bounds)
+    return parse_bounds(_sections(bounds), "bounds")
+
+
+def _sections(bounds: Any) -> Any:
+    """Return `{"age": (0, 120)}` in the shape of a file; a pair may stand in that shape too."""
+    if not isinstance(bounds, Mapping):
+        return bounds
+    shaped = bounds if set(bounds) <= set(_SECTIONS) else {"columns": bounds}
+    found = {section: _of_pair(value) for section, value in shaped.items()}
+    columns = found.get("columns")
+    if isinstance(columns, Mapping):
+        found["columns"] = {str(name): _of_pair(value) for name, value in columns.items()}
+    return found
+
+
+def _of_pair(value: Any) -> Any:
+    """Return a pair as the section that it stands for, and anything else as it is."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        return value
+    # Numbers of numpy become Python's own.
+    lower, upper = (end.item() if hasattr(end, "item") else end for end in value)
+    return {"lower": lower, "upper": upper}
+
+
 def read_bounds(path: str | Path) -> PublicBounds:
     """Return the bounds in a file."""
     if not str(path):

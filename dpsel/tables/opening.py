@@ -1,7 +1,7 @@
 """Opening tables of every kind: files, folders, globs, stdin and frames in memory."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -118,6 +118,14 @@ def has_record(table: Table) -> bool:
     must not decide whether a run is refused.
     """
     return getattr(table, "claims_record", False) or provenance_of_all(table) is not None
+
+
+def own_names(table: Any, names: Sequence[str]) -> list[Any]:
+    """Return names of columns as a table has them: in a frame of pandas these may be numbers."""
+    if not _is_pandas(table):
+        return list(names)
+    own = {str(name): name for name in (*table.columns, *table.index.names)}
+    return [own.get(name, name) for name in names]
 
 
 def _is_pandas(frame: Any) -> bool:

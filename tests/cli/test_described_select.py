@@ -309,6 +309,6 @@ def test_dpkendall_takes_no_groups(place: Path) -> None:
 def test_a_dictionary_may_be_a_file_or_a_mapping_in_python(place: Path) -> None:
     asked: dict[str, Any] = {"target": "y", "k": 2, "epsilon": 200}
     by_file = package.select(place / "t.csv", **asked, dictionary=place / "t.toml")
-    assert by_file.selected_features == ("age", "dose_b")
+    assert by_file.selected_features == ["age", "dose_b"]
     with pytest.raises(InputError, match="unknown word 'colums'; did you mean 'columns'"):
         package.select(place / "t.csv", **asked, dictionary={"colums": {}})

@@ -1,22 +1,17 @@
 """Records as options, words of the command line as values, and what is not imported for them."""
 
-import inspect
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import pytest
 import typer
 
-import dpsel as package
 from dpsel.cli.forms import PlainCommand, form
-from dpsel.cli.options import Terminal, Writing
-from dpsel.cli.select import select
 from dpsel.options import option
 from tests.cli.conftest import ROOT, Dpsel
 from tests.cli.test_terminal import BOUNDED, CSV, ENVIRONMENT, PAPER
@@ -227,26 +222,3 @@ def test_a_record_used_twice_is_refused_when_the_command_is_made() -> None:
 
     with pytest.raises(ValueError, match="duplicate parameter name: 'width'"):
         form(twice)
-
-
-def parameters_of(command: Callable[..., None]) -> dict[str, Any]:
-    """Return all fields of the records of a command, with their defaults."""
-    kinds = get_type_hints(inspect.unwrap(command)).values()
-    records = [kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind)]
-    own = [record for record in records if record not in (Writing, Terminal)]
-    assert len(own) == len(records) - 2
-    return {about.name: about.default for record in own for about in fields(record)}
-
-
-def test_python_and_the_command_line_have_the_same_options_and_defaults() -> None:
-    by_words = parameters_of(select)
-    # A quote is printed; a function has nowhere to print it.
-    assert by_words.pop("dry_run") is False
-    table, *keywords = inspect.signature(package.select).parameters.values()
-    assert (table.name, table.default) == ("table", inspect.Parameter.empty)
-    assert {parameter.kind for parameter in keywords} == {inspect.Parameter.KEYWORD_ONLY}
-    by_keywords = {
-        parameter.name: MISSING if parameter.default is parameter.empty else parameter.default
-        for parameter in keywords
-    }
-    assert by_keywords == by_words

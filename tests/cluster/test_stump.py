@@ -78,7 +78,7 @@ def test_shards_give_the_same_scores_as_one_machine(
     there = carry_out(job, free_account(path, request))
     assert there.record == here.record
     assert seen[0] == seen[1]
-    assert here.selection.selected_features == ("signal", "told")
+    assert here.selection.selected_features == ["signal", "told"]
 
 
 def test_groups_of_a_dictionary_are_selected_alike(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_million_features_and_a_thousand_picks_work() -> None:
             "mechanism must be one of canonical-lipschitz, margin-lipschitz, peeling, "
             "permute-and-flip, oneshot-laplace, joint, got magic",
         ),
-        ({"delta": 0.1}, "--delta does not apply to the mechanism canonical-lipschitz"),
+        ({"delta": 0.1}, "delta= does not apply to the mechanism canonical-lipschitz"),
         ({"draws": 0}, "draws must be 1 or more, got 0"),
         ({"scores": [1.0, np.nan]}, "scores must be finite numbers"),
         ({"scores": [[1.0, 2.0]]}, "scores must be a one-dimensional array of numbers"),

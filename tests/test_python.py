@@ -1,0 +1,346 @@
+"""The Python functions: the same options as the commands, in the words of Python."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import dpsel
+from dpsel.cli.app import COMMANDS, commands_within
+from dpsel.options import KEY, Dataclass
+from dpsel.python import in_python, record_of
+from dpsel.selection.options import BaselinePrivacy, Blocks, Columns, Privacy, Scoring
+from dpsel.tables.formats import Reading
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "dpsel"
+VISITS = ROOT / "sample_data" / "visits.csv"
+ASK: dict[str, Any] = {"target": "came_back", "positive": "yes", "k": 2, "epsilon": 1}
+
+TERMINAL = {"quiet", "no_progress", "debug"}
+# What a command has and its function has not: all of it is about the terminal, or about a file that
+# the function returns instead.
+ONLY_AT_THE_TERMINAL: dict[str, dict[str, str]] = {
+    "select": {
+        "dry_run": "a function has nowhere to print a quote; `Ledger.show` says what is left",
+        "output": "the record is returned",
+        "output_format": "the record is returned: `to_dict`, `selected_features`",
+        "force": "nothing is written",
+    },
+    "baseline": {
+        "dry_run": "as for select",
+        "output": "the record is returned",
+        "output_format": "the record is returned",
+        "force": "nothing is written",
+    },
+}
+FUNCTIONS: dict[str, Callable[..., Any]] = {"select": dpsel.select, "baseline": dpsel.baseline}
+
+
+def command_of(name: str) -> Callable[..., None]:
+    """Return what a command, or one within a group, runs."""
+    group, _, within = name.partition(" ")
+    found = getattr(import_module(f"dpsel.cli.{group}"), group)
+    if within:
+        (found,) = (
+            one.callback
+            for one in found.registered_commands
+            if (one.name or one.callback.__name__) == within
+        )
+    return inspect.unwrap(found)
+
+
+def options_of(name: str) -> dict[str, Any]:
+    """Return all fields of the records of a command, with their defaults."""
+    kinds = get_type_hints(command_of(name)).values()
+    records = [kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind)]
+    return {about.name: about.default for record in records for about in fields(record)}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_python_and_the_command_line_have_the_same_options_and_defaults(name: str) -> None:
+    by_words, left_out = options_of(name), ONLY_AT_THE_TERMINAL[name]
+    assert left_out.keys() <= by_words.keys()
+    wanted = {
+        option: default
+        for option, default in by_words.items()
+        if option not in left_out and option not in TERMINAL
+    }
+    parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
+    by_keywords = {
+        parameter.name: MISSING if parameter.default is parameter.empty else parameter.default
+        for parameter in parameters
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+    assert by_keywords == wanted
+
+
+def test_every_command_has_its_function() -> None:
+    commands = [
+        f"{name} {within}".strip()
+        for name in COMMANDS
+        for within in (commands_within(name) or [""])
+    ]
+    others = {name for name in commands if name.split()[0] in ("dictionary", "reproduce")}
+    assert set(commands) - others == set(FUNCTIONS)
+
+
+def test_dir_shows_the_public_names_and_nothing_else() -> None:
+    assert dir(dpsel) == sorted(dpsel.__all__)
+    for name in dpsel.__all__:
+        found = getattr(dpsel, name)
+        assert name == "__version__" or found.__name__ == name
+        assert name == "__version__" or found.__doc__
+    with pytest.raises(AttributeError, match="no attribute 'Any'"):
+        _ = dpsel.Any  # type: ignore[attr-defined]
+
+
+def test_every_public_name_is_seen_by_type_checkers() -> None:
+    tree = ast.parse((PACKAGE / "__init__.py").read_text())
+    (checked,) = (node for node in tree.body if isinstance(node, ast.If))
+    named = [
+        (node.module, alias.name)
+        for node in checked.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+    assert sorted(name for _, name in named) == sorted(set(dpsel.__all__) - {"__version__"})
+    assert {(home, name) for home, names in dpsel._HOMES.items() for name in names} == set(named)
+    assert (PACKAGE / "py.typed").exists()
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    code = (
+        "import sys; before = set(sys.modules); import dpsel; dir(dpsel)\n"
+        "print(*sorted(name for name in set(sys.modules) - before if name.startswith('dpsel')))\n"
+        "print(*sorted({'numpy', 'polars', 'pyarrow', 'pandas', 'sklearn'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        env={"PYTHONPATH": str(ROOT)},
+        text=True,
+    )
+    assert (done.stdout, done.stderr) == ("dpsel\n\n", "")
+
+
+RECORDS = (Columns, Privacy, Scoring, BaselinePrivacy, Blocks, Reading)
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("give --k K, or --up-to K", "give k=K, or up_to=K"),
+        ("give either --k or --up-to, not both", "give either k= or up_to=, not both"),
+        ("t: leave it out with --exclude 'x'", "t: leave it out with exclude='x'"),
+        ("--date must be a day, got 1", "date must be a day, got 1"),
+        ("t: --person: 'a' is odd", "t: person: 'a' is odd"),
+        ("--rows goes with --up-to", "rows= goes with up_to="),
+        ("or use --neighbors replace-one", "or use neighbors='replace-one'"),
+        ("run two-stage with --no-privacy", "run two-stage with no_privacy=True"),
+        ("with --classes A,B,C if", "with classes=['A', 'B', 'C'] if"),
+        ("say --input-format csv|tsv", "say input_format='csv'|'tsv'"),
+        ("up-to must be 1 or more", "up_to must be 1 or more"),
+        ("it differs in k, up-to; no", "it differs in k, up_to; no"),
+        ("add-remove and permute-and-flip", "add-remove and permute-and-flip"),
+        ("no column 'a --k b', 'up-to'", "no column 'a --k b', 'up-to'"),
+        ("that `dpsel preprocess` wrote", "that `dpsel.preprocess` wrote"),
+        ("`dpsel select --classes` takes", "`dpsel.select(classes=)` takes"),
+        ("`dpsel preprocess --person 'a b'`", "`dpsel.preprocess(person='a b')`"),
+        ("`dpsel budget init a --epsilon E`", "`dpsel.Ledger.init('a', epsilon=E)`"),
+        ("`dpsel budget log a` shows it", "`dpsel.Ledger('a').log()` shows it"),
+        ("INPUT and --labels cannot", "table and labels= cannot"),
+    ],
+)
+def test_messages_speak_python(message: str, said: str) -> None:
+    assert in_python(message, RECORDS) == said
+    assert in_python(said, RECORDS) == said
+
+
+def written_messages() -> set[str]:
+    """Return every text with a flag in it that a folder below the command line holds."""
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        if path.parent.name in ("cli", "paper") or path.name in ("options.py", "payment.py"):
+            continue
+        tree = ast.parse(path.read_text())
+        documented = {id(text) for node in ast.walk(tree) for text in docstrings(node)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                if "--" in node.value and id(node) not in documented:
+                    found.add(node.value)
+    return found
+
+
+def docstrings(node: ast.AST) -> list[ast.expr]:
+    """Return texts that stand alone: docstrings, of fields too."""
+    body = getattr(node, "body", [])
+    lines = body if isinstance(body, list) else []
+    return [line.value for line in lines if isinstance(line, ast.Expr)]
+
+
+# Words of other programs' command lines.
+FOR_OTHERS = {
+    *("--output=/dev/null", "--error=/dev/null", "--no-dashboard", "--dashboard-address"),
+    *("--", "--quiet", "--output="),
+}
+
+
+def test_no_message_that_can_be_raised_in_python_keeps_a_flag() -> None:
+    messages = written_messages() - FOR_OTHERS
+    assert len(messages) > 80
+    assert [text for text in messages if "--" in in_python(text)] == []
+
+
+def test_errors_keep_their_class_and_exit_code_and_name_keywords() -> None:
+    with pytest.raises(dpsel.UsageError, match=r"^give k=K, how many .*, or up_to=K$") as caught:
+        dpsel.select(VISITS, target="came_back", epsilon=1)
+    assert caught.value.exit_code == 2
+    with pytest.raises(dpsel.InputError, match=r"visits\.csv: .*, leave it out with exclude=") as text:
+        dpsel.select(VISITS, **{**ASK, "method": "kendall"})
+    assert text.value.exit_code == 3
+    assert "--" not in str(text.value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"k": "2"}, "k must be a whole number, got '2'"),
+        ({"k": 2.0}, r"k must be a whole number, got 2\.0"),
+        ({"epsilon": "1"}, "epsilon must be a number, got '1'"),
+        ({"row_ranks": "no"}, "row_ranks must be True or False, got 'no'"),
+        ({"method": "best"}, "method must be one of stump, dp-sis, kendall, dpkendall, got 'best'"),
+        ({"neighbors": "both"}, "neighbors must be one of add-remove, replace-one, got 'both'"),
+        ({"input_format": "xls"}, "input_format must be one of parquet, csv, tsv, arrow"),
+        ({"rows_per_person": 2}, "rows_per_person= needs person=COLUMN"),
+        ({"share": 2}, "share must be between 0 and 1"),
+    ],
+)
+def test_what_is_no_value_is_refused_plainly(changed: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(dpsel.UsageError, match=f"^{complaint}"):
+        dpsel.select(VISITS, **{**ASK, **changed})
+
+
+def test_values_may_be_those_of_numpy_and_lists_and_paths() -> None:
+    given = {
+        **dict.fromkeys(options_of("select")),
+        **{"k": np.int64(2), "epsilon": np.float64(0.5), "neighbors": "replace-one"},
+    }
+    record = record_of(Privacy, given)
+    assert [type(record.k), type(record.epsilon), record.neighbors] == [int, float, "replace-one"]
+    listed = record_of(Columns, {**given, "features": ["a", 2], "exclude": "b", "target": 3})
+    assert (listed.features, listed.exclude, listed.target) == (("a", "2"), ("b",), "3")
+
+
+def hospital() -> pd.DataFrame:
+    """Return a frame whose first columns tell the target."""
+    rng = np.random.default_rng(7)
+    y = rng.integers(0, 2, 4000)
+    columns = {name: rng.normal(size=4000) for name in ("noise", "more", "age", "dose")}
+    columns["age"] += 8 * y
+    columns["dose"] -= 8 * y
+    return pd.DataFrame({**columns, "y": np.where(y == 1, "yes", "no")})
+
+
+FOUND: dict[str, Any] = {"target": "y", "positive": "yes", "k": 2, "epsilon": 5, "seed": 1}
+
+
+def test_the_selected_features_select_from_a_frame() -> None:
+    frame = hospital()
+    selection = dpsel.select(frame, **FOUND)
+    assert selection.selected_features == ["age", "dose"]
+    assert list(frame[selection.selected_features].columns) == ["age", "dose"]
+    assert pl.from_pandas(frame)[selection.selected_features].columns == ["age", "dose"]
+    assert frame.iloc[:, selection.selected_indices].columns.tolist() == ["age", "dose"]
+
+
+def test_names_keep_their_type_and_the_record_has_texts() -> None:
+    frame = hospital()
+    frame.columns = pd.Index([10, 11, 12, 13, 14])
+    bounds = {10: (-9, 9), 11: [-9, 9], 12: (-9, 9), 13: (-9, 9)}
+    for more in ({}, {"method": "dp-sis", "bounds": bounds}):
+        selection = dpsel.select(frame, **{**FOUND, "target": 14}, **more)
+        assert selection.selected_features == [12, 13]
+        assert selection.to_dict()["selected_features"] == ["12", "13"]
+        assert list(frame[selection.selected_features].columns) == [12, 13]
+
+
+PAIRS = {"noise": (-9, 9), "more": [-9, 9.0], "age": (np.int64(-9), 9), "dose": (-9, 9)}
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        PAIRS,
+        {"columns": PAIRS},
+        {"default": (-9, 9)},
+        {"columns": {name: {"lower": -9, "upper": 9} for name in PAIRS}},
+    ],
+)
+def test_bounds_may_be_pairs_by_name(bounds: dict[str, Any]) -> None:
+    selection = dpsel.select(hospital(), **FOUND, method="dp-sis", bounds=bounds)
+    assert selection.selected_features == ["age", "dose"]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "complaint"),
+    [
+        ({"age": 5}, r"bounds: \[columns\.age\] must hold lower and upper"),
+        ({"age": (0, 1, 2)}, r"bounds: \[columns\.age\] must hold lower and upper"),
+        ({"age": (0, "1")}, r"bounds: upper in \[columns\.age\] must be a number"),
+        ({"agee": (0, 120)}, "bounds: the table has no column 'agee'; did you mean 'age'"),
+        ({"age": (0, 120)}, "bounds: there are no bounds for column 'noise'"),
+        (5, "bounds: expected the sections"),
+    ],
+)
+def test_bounds_of_another_shape_are_refused(bounds: Any, complaint: str) -> None:
+    with pytest.raises(dpsel.InputError, match=complaint):
+        dpsel.select(hospital(), **FOUND, method="dp-sis", bounds=bounds)
+
+
+def test_a_selection_is_shown_in_a_few_lines_with_what_is_promised_first() -> None:
+    frame = hospital().rename(columns={"dose": "dose\x1b[2J\n"})
+    shown = repr(dpsel.select(frame, **FOUND))
+    assert shown.splitlines() == [
+        "Selection",
+        "  NOT PRIVATE, not for release: drawn with a fixed seed, for tests only",
+        r"  2 of 4 features for y: age, 'dose\x1b[2J\n'",
+        "  by stump: score stump, mechanism permute-and-flip",
+    ]
+    private = repr(dpsel.select(hospital(), **{**FOUND, "seed": None, "method": "kendall"}))
+    assert private.splitlines()[1] == "  private: epsilon 5, add-remove of rows, end to end"
+
+
+def test_baseline_selects_by_its_methods() -> None:
+    selection = dpsel.baseline(
+        hospital(), target="y", positive="yes", k=2, method="sis", bounds=PAIRS
+    )
+    assert (selection.selected_features, selection.guarantee) == (["age", "dose"], None)
+    with pytest.raises(dpsel.UsageError, match=r"blocks=B is needed; or use neighbors='replace-on"):
+        dpsel.baseline(hospital(), target="y", k=2, method="two-stage", epsilon=1)
+
+
+def records_of(name: str) -> list[type[Dataclass]]:
+    """Return the records of a command."""
+    kinds = get_type_hints(command_of(name)).values()
+    return [kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind)]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_flag_is_the_name_of_its_field_but_for_formats(name: str) -> None:
+    """So that a message can be put into Python's words wherever it comes from."""
+    for record in records_of(name):
+        for about in fields(record):
+            flag = about.metadata[KEY].flag
+            if flag not in ("--format", "--from"):
+                assert flag == f"--{about.name.replace('_', '-')}"
