@@ -39,14 +39,16 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> _typing.Any:
-    """Import a public name when it is first used: `dpsel --help` needs none of them."""
-    for home, names in _HOMES.items():
-        if name in names:
-            from importlib import import_module
+if not _typing.TYPE_CHECKING:  # A type checker would take any name for one of ours.
 
-            return getattr(import_module(home), name)
-    raise AttributeError(f"module 'dpsel' has no attribute '{name}'")
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first used: `dpsel --help` needs none of them."""
+        for home, names in _HOMES.items():
+            if name in names:
+                from importlib import import_module
+
+                return getattr(import_module(home), name)
+        raise AttributeError(f"module 'dpsel' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

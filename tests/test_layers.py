@@ -12,9 +12,9 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # A folder imports itself and those on its left.
 LADDER = (
-    *("records", "errors", "options", "reporter", "core", "system", "tables", "dictionary"),
-    *("budget", "cards", "cluster", "selection", "preprocessing", "evaluation", "planning"),
-    *("auditing", "paper", "cli"),
+    *("records", "errors", "options", "reporter", "python", "core", "system", "tables"),
+    *("dictionary", "budget", "cards", "cluster", "selection", "preprocessing", "evaluation"),
+    *("planning", "auditing", "paper", "cli"),
 )
 ARRAYS = {"numpy", "scipy", "polars", "pyarrow"}
 OUTSIDE: dict[str, set[str]] = {"budget": set(), "cards": set(), "cli": {"typer", "rich"}}

@@ -376,7 +376,7 @@ def test_today_is_a_day_and_what_is_none_is_refused_before_the_table_is_opened(
         assert result.err == (
             f"error: --date must be a day such as 2024-05-01, or today, got {wrong}\n"
         )
-    with pytest.raises(UsageError, match="^date must be a day"):
+    with pytest.raises(UsageError, match=r"^date must be a day"):
         library.select("not-there.csv", target="y", k=1, epsilon=1, date="soon")
 
 
