@@ -6,7 +6,7 @@ time of a small table's run, and whose messages speak of inputs and strings.
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
 from functools import cached_property, partial, wraps
@@ -19,6 +19,8 @@ from typer.core import TyperCommand, TyperGroup
 from dpsel.options import KEY, Option, filled
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
+SHORT = {"--target": "-t", "--k": "-k", "--epsilon": "-e", "--output": "-o", "--quiet": "-q"}
+"""Short options, in every command that has the long one."""
 
 
 def form(command: Callable[..., None]) -> Callable[..., None]:
@@ -62,7 +64,7 @@ def _parameter(about: "Field[Any]", kind: Any) -> inspect.Parameter:
     many = get_origin(kind) is tuple
     required = about.default is MISSING
     declared = typer.Option(
-        option.flag,
+        *filter(None, (option.flag, SHORT.get(option.flag))),
         metavar=option.metavar,
         help=option.help,
         rich_help_panel=option.panel,
@@ -98,19 +100,46 @@ class PlainCommand(TyperCommand):
             return not parameter.is_eager, place
 
         for parameter in sorted(self.get_params(ctx), key=turn):
-            convert = self._converters.get(parameter.name, bool)
-            word, _ = parameter.consume_value(ctx, given)
-            if convert is None or (parameter.required and parameter.value_is_missing(word)):
-                parameter.handle_parse_result(ctx, given, left)
-            else:
-                _take(parameter, convert, ctx, word)
+            try:
+                self._put(parameter, ctx, given, left)
+            except typer.BadParameter as error:
+                # By its long name alone: Typer would name the short one too.
+                if parameter.param_type_name == "option":
+                    error.param_hint = f"'{parameter.opts[0]}'"
+                raise
         if left and not ctx.allow_extra_args:
             ctx.fail(f"Got unexpected extra argument(s) ({' '.join(left)})")
         return left
 
+    def _put(self, parameter: Any, ctx: Any, given: dict[str, Any], left: list[str]) -> None:
+        """Put the value of one parameter into the context."""
+        convert = self._converters.get(parameter.name, bool)
+        word, _ = parameter.consume_value(ctx, given)
+        if convert is None or (parameter.required and parameter.value_is_missing(word)):
+            parameter.handle_parse_result(ctx, given, left)
+        else:
+            _take(parameter, convert, ctx, word)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help text."""
+        _show_flags_alone(self.get_params(ctx))
+        super().format_help(ctx, formatter)
+
 
 class PlainGroup(TyperGroup, PlainCommand):
     """A group of commands whose own words, such as --help, are converted here too."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help text."""
+        _show_flags_alone(self.get_params(ctx))
+        super().format_help(ctx, formatter)
+
+
+def _show_flags_alone(parameters: Sequence[Any]) -> None:
+    """Let the help show flags without a type: there is no word to give."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
 
 
 def _take(parameter: Any, convert: Callable[[Any], Any], context: Any, word: Any) -> None:

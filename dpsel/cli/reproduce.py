@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpsel.cli.forms import form
+from dpsel.cli.forms import SHORT, form
 from dpsel.cli.options import Terminal
 from dpsel.cli.terminal import TerminalReporter
 from dpsel.paper.options import Experimenting
@@ -39,7 +39,10 @@ TableFile = Annotated[
     str, typer.Argument(metavar="FILE", help="A Parquet or CSV table.", show_default=False)
 ]
 TargetColumn = Annotated[
-    str, typer.Option("--target", metavar="COLUMN", help="The column with the labels.")
+    str,
+    typer.Option(
+        "--target", SHORT["--target"], metavar="COLUMN", help="The column with the labels."
+    ),
 ]
 
 

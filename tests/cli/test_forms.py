@@ -130,6 +130,8 @@ class Look:
     shade: Shade = option("--shade", "How dark.", Shade.LIGHT)
     names: tuple[str, ...] = option("--names LIST", "What it is called.", (), shown=False)
     plain: bool = option("--plain", "Without ornaments.", False, panel="Ornaments")
+    quiet: bool = option("--quiet", "Without a word.", False, panel="Ornaments")
+    target: str | None = option("--target COLUMN", "What for.", None)
 
 
 Place = Annotated[str, typer.Argument(metavar="PLACE", help="Where.", show_default=False)]
@@ -169,6 +171,12 @@ def test_options_come_as_records_and_arguments_by_their_place() -> None:
     )
     others = ("--shade", "dark", "--depth", "0.5", "--width", "3", "here")
     assert called(*others) == ("here", None, Size(width=3, depth=0.5), Look(shade=Shade.DARK))
+
+
+def test_short_options_are_the_long_ones() -> None:
+    found = called("here", "--width", "3", "-qt", "y")
+    assert found == called("here", "--width", "3", "--quiet", "--target", "y")
+    assert found[-1] == Look(quiet=True, target="y")
 
 
 def test_what_is_left_out_has_the_default_of_its_field() -> None:
@@ -213,7 +221,9 @@ def test_the_help_has_the_panels_the_metavars_and_the_defaults_of_the_fields(
     assert shown("--depth") == "--depth D How deep. [default: (as wide)]"
     assert shown("--shade") == "--shade <light|dark> How dark. [default: light]"
     assert shown("--names") == "--names LIST What it is called."
-    assert shown("--plain") == "--plain <bool> Without ornaments."
+    assert shown("--plain") == "--plain Without ornaments."
+    assert shown("--target") == "--target -t COLUMN What for."
+    assert shown("--help") == "--help Show this message and exit."
 
 
 def test_a_record_used_twice_is_refused_when_the_command_is_made() -> None:

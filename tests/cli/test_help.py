@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from dpsel.cli.app import COMMANDS, _command_line, commands_within
+from dpsel.cli.forms import SHORT
 from tests.cli.conftest import Dpsel
 
 WITHIN = {name: commands_within(name) for name in COMMANDS}
@@ -28,6 +29,14 @@ def test_every_command_has_a_help_text_with_an_example(dpsel: Dpsel, name: str) 
     if name not in GROUPS:
         assert f"Example: dpsel {name} " in result.out
     assert max(len(line) for line in result.out.splitlines()) <= 80
+    assert "<bool>" not in result.out
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_an_option_that_has_a_short_name_has_it_in_every_command(name: str) -> None:
+    for parameter in built_command(*name.split()).params:
+        short = SHORT.get(parameter.opts[0])
+        assert parameter.opts == [parameter.opts[0], *([] if short is None else [short])]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -41,7 +50,8 @@ def test_what_the_list_says_of_a_command_its_own_help_says_first(dpsel: Dpsel, n
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_no_word_about_an_option_is_lost(dpsel: Dpsel, name: str) -> None:
     command = built_command(*name.split())
-    signs = str.maketrans("", "", "│ \n")
+    # The last sign of a long list of choices may stand on a line of its own.
+    signs = str.maketrans("", "", "│ \n>")
     shown = dpsel(*name.split(), "--help").out.translate(signs)
     about = [parameter.help for parameter in command.params if parameter.help]
     assert about or name in GROUPS
