@@ -5,9 +5,9 @@ import os
 import sys
 from typing import NoReturn
 
-# Modules make hundreds of thousands of objects that stay: looking at them for garbage again and
-# again takes a tenth of a small run's time.
-_OBJECTS_BETWEEN_COLLECTIONS = 50_000
+# Modules make 50,000 to 100,000 objects that stay, and a table of as many columns some more: to
+# look at them for garbage takes a tenth of a small run's time.
+_OBJECTS_BETWEEN_COLLECTIONS = 200_000
 
 # Python imports the first two when it starts a process, not before.
 _STARTS_PROCESSES = ("multiprocessing.forkserver", "multiprocessing.spawn", "distributed")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpsel.errors import InputError, UsageError
 from dpsel.options import option
 from dpsel.records import frozen
-from dpsel.tables.parquet_footer import has_long_footer
+from dpsel.tables.parquet_footer import wide_footer
 
 if TYPE_CHECKING:
     from dpsel.tables.sources import Source
@@ -67,11 +67,12 @@ class Format:
 
 def _open_parquet(source: "Source", separator: str | None) -> "Table":
     """Open a Parquet file with the reader that is faster for its shape."""
-    if source.path is None or not source.is_file or not has_long_footer(source.path):
+    footer = wide_footer(source.path) if source.path is not None and source.is_file else None
+    if footer is None:
         return _open_row_groups(source, None)
     from dpsel.tables.wide_parquet import open_wide_parquet
 
-    wide = open_wide_parquet(source)
+    wide = open_wide_parquet(source, footer)
     return _open_row_groups(source, None) if wide is None else wide
 
 

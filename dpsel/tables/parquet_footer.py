@@ -6,7 +6,7 @@ the rest, so it should be read once. The footer is a Thrift struct in the compac
 version, the schema, which is a list of groups and columns with the number of each one's children,
 the number of rows, and then all that is large.
 
-No numpy here: a wide file is asked for before that is imported.
+Neither numpy nor polars here: this says which of the readers is imported.
 """
 
 from dataclasses import field
@@ -16,22 +16,27 @@ from typing import BinaryIO
 from dpsel.records import frozen
 
 _LONG_FOOTER = 1 << 20
+_FEW_ROWS = 1 << 16
+_DEEPEST = 100
 _I32, _I64, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12
 _TYPE, _REPETITION, _NAME, _CHILDREN = 1, 3, 4, 5
 _SINGLE, _DOUBLE = 4, 5
 _REPEATED = 2
 
 
-def has_long_footer(path: Path) -> bool:
-    """Return whether this is a Parquet file with a long footer: others are read without polars."""
+def wide_footer(path: Path) -> "WideFooter | None":
+    """Return the footer of a file with few rows and thousands of columns; None for all others."""
     try:
-        with path.open("rb") as file:
-            return bool(_long_footer_size(file))
+        content = _long_footer(path)
     except OSError:
-        return False  # The reader says what is wrong.
+        return None  # The reader says what is wrong.
+    shape = None if content is None else footer_shape(content)
+    if content is None or shape is None or shape.deepest > _DEEPEST or shape.rows > _FEW_ROWS:
+        return None
+    return WideFooter(content, shape)
 
 
-def long_footer(path: Path) -> bytes | None:
+def _long_footer(path: Path) -> bytes | None:
     """Return the footer of a Parquet file, None if it is short, or there is none."""
     with path.open("rb") as file:
         size = _long_footer_size(file)
@@ -61,6 +66,14 @@ class FooterShape:
     rows: int
     floats: list[str] | None = field(repr=False)
     """The columns' names, if each is one of floats and nothing else."""
+
+
+@frozen
+class WideFooter:
+    """The footer of a wide file, and the shape that it tells."""
+
+    content: bytes = field(repr=False)
+    shape: FooterShape
 
 
 @frozen

@@ -18,59 +18,36 @@ from dpsel.system.frames import pl
 from dpsel.tables.columns import PANDAS, Column, Kind, Layout, marked_index, pandas_index
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import FORMATS, InputFormat
-from dpsel.tables.parquet_footer import FooterShape, footer_shape, long_footer
+from dpsel.tables.parquet_footer import WideFooter
 from dpsel.tables.provenance import KEY, from_metadata, recorded_columns
 from dpsel.tables.sources import Source, named_in_utf8
 from dpsel.tables.spill import rows_of_columns
 from dpsel.tables.table import PendingBatch, RowGroup, RowReader, RowsRead
 
-_FEW_ROWS = 1 << 16
-_DEEPEST = 100
 
-
-def open_wide_parquet(source: Source) -> "WideParquetTable | None":
-    """Return a table if the file is a wide one, by its footer; None if it is not."""
-    if source.path is None or not source.is_file:
+def open_wide_parquet(source: Source, footer: WideFooter) -> "WideParquetTable | None":
+    """Return a table over a wide file; None if it takes the other reader after all."""
+    if source.path is None or not named_in_utf8(source.path):
         return None
     try:
-        scan = _scan(source.path)
-    except OSError:
-        return None  # The other reader says what is wrong.
-    if scan is None:
-        return None
-
-    try:
-        table = WideParquetTable(source, scan)
+        table = WideParquetTable(source, WideScan(source.path, footer))
     except InputError:
         return None  # The other reader finds out what is wrong, or which names are repeated.
     return None if table.has_rare_types else table
 
 
-def _scan(path: Path) -> "WideScan | None":
-    """Begin to read a file if it is a wide one."""
-    if not named_in_utf8(path):
-        return None
-    footer = long_footer(path)
-    shape = None if footer is None else footer_shape(footer)
-    if footer is None or shape is None or shape.deepest > _DEEPEST or shape.rows > _FEW_ROWS:
-        return None
-
-    recorded = KEY in footer or PANDAS in footer
-    return WideScan(path, shape, recorded=recorded)
-
-
 class WideScan:
     """To read its footer takes as long as to read such a file: it is begun in a thread."""
 
-    def __init__(self, path: Path, shape: FooterShape, *, recorded: bool) -> None:
+    def __init__(self, path: Path, footer: WideFooter) -> None:
         """Begin to read the footer of a file whose shape is known."""
         self.path = path
-        self.shape = shape
-        self.recorded = recorded
-        """Whether the footer may hold a record of how the table was made, by us or by pandas."""
+        self.shape = footer.shape
         self._scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
         self._reader = threading.Thread(target=self._read_footer, daemon=True)
         self._reader.start()
+        self.recorded = KEY in footer.content or PANDAS in footer.content
+        """Whether the footer may hold a record of how the table was made, by us or by pandas."""
 
     def schema(self) -> pl.Schema:
         """Return names and types, once the footer is known."""

@@ -10,8 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpsel.tables.sources import Source
-from dpsel.tables.wide_parquet import open_wide_parquet
+from dpsel.tables.opening import open_table
+from dpsel.tables.wide_parquet import WideParquetTable
 from tests.cli.conftest import ROOT, Dpsel
 from tests.sample_tables import WRITERS, numbers
 
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in FILES:
         if name == "wide.parquet":
             wide().write_parquet(made / name)
-            assert open_wide_parquet(Source(made / name)) is not None
+            assert isinstance(open_table(made / name), WideParquetTable)
         else:
             WRITERS[name](numbers(2000, 20), made / name)
     return made

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpsel.errors import DpselError
-from dpsel.tables import parquet_footer, wide_parquet
-from dpsel.tables import wide_parquet as wide_parquet_table
-from dpsel.tables.sources import Source
+from dpsel.tables import parquet_footer
+from dpsel.tables.opening import open_table
+from dpsel.tables.wide_parquet import WideParquetTable
 from tests.cli.conftest import Dpsel
 from tests.sample_tables import scored
 
@@ -130,9 +130,7 @@ def test_the_other_reader_was_really_the_other(
     for kind, column in TYPES.items():
         path = tmp_path / f"{len(read)}.parquet"
         pq.write_table(pa.table({"x": [1.0] * 7, "y": [1.0] * 7, "it": column}), path)
-        if isinstance(
-            wide_parquet.open_wide_parquet(Source(path)), wide_parquet_table.WideParquetTable
-        ):
+        if isinstance(open_table(path), WideParquetTable):
             read.append(kind)
     rare = {kind for kind in TYPES if "decimal" in kind} | {"bool8", "json", "opaque", "tensor"}
     assert set(read) >= set(TYPES) - rare

@@ -1,5 +1,7 @@
 """Wide Parquet files: their footer is read ahead, and no row before a charge."""
 
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +12,8 @@ from dpsel.budget.place import Demands
 from dpsel.selection.request import select_run
 from dpsel.selection.run import SelectJob, carry_out
 from dpsel.tables import parquet_footer
+from dpsel.tables.opening import open_table
+from dpsel.tables.parquet import ParquetTable
 from dpsel.tables.wide_parquet import WideScan
 from tests.sample_tables import Silent, numbers, request_for
 
@@ -53,3 +57,17 @@ def test_no_row_is_read_before_a_charge(steps: list[str], tmp_path: Path) -> Non
         assert steps[:3] == ["footer", "charge", "rows"]
         assert set(steps[3:]) <= {"rows"}
         steps.clear()
+
+
+def test_files_of_many_rows_are_read_without_polars(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 1)
+    monkeypatch.setattr(parquet_footer, "_FEW_ROWS", 29)
+    monkeypatch.setitem(sys.modules, "dpsel.tables.wide_parquet", None)  # no module can be imported
+    numbers(30, 6).write_parquet(tmp_path / "t.parquet")
+    with closing(open_table(tmp_path / "t.parquet")) as table:
+        assert isinstance(table, ParquetTable)
+    numbers(29, 6).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ModuleNotFoundError):
+        open_table(tmp_path / "t.parquet")
