@@ -27,7 +27,7 @@ PACKAGE = ROOT / "dpsel"
 VISITS = ROOT / "sample_data" / "visits.csv"
 ASK: dict[str, Any] = {"target": "came_back", "positive": "yes", "k": 2, "epsilon": 1}
 
-TERMINAL = {"quiet", "no_progress", "debug"}
+TERMINAL = {"quiet", "no_progress", "debug", "config"}
 # What a command has and its function has not: all of it is about the terminal, or about a file that
 # the function returns instead.
 ONLY_AT_THE_TERMINAL: dict[str, dict[str, str]] = {

@@ -64,7 +64,8 @@ class Payment:
     )
     dry_run: bool = option(
         "--dry-run",
-        "Print what it would cost and leave, as JSON; read no table and charge nothing.",
+        "Print the options, and what it would cost and leave, as JSON; read no table and charge "
+        "nothing.",
         False,
         panel=BUDGET,
     )

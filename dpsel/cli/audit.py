@@ -6,7 +6,7 @@ import typer
 
 from dpsel.auditing.options import Audited, Claim, Effort, Inputs
 from dpsel.cli.forms import form
-from dpsel.cli.options import RecordFile, Terminal
+from dpsel.cli.options import ConfigFile, RecordFile, Terminal
 
 if TYPE_CHECKING:
     from dpsel.auditing.certificate import Certificate
@@ -25,6 +25,7 @@ def audit(
     effort: Effort,
     file: RecordFile,
     terminal: Terminal,
+    config: ConfigFile,
 ) -> None:
     """Test a guarantee from outside: draw many times from neighboring inputs, and compare.
 

@@ -1,8 +1,10 @@
 """`dpsel baseline`."""
 
+import typer
+
 from dpsel.budget.payment import Payment
 from dpsel.cli.forms import form
-from dpsel.cli.options import TableArgument, Terminal, Writing
+from dpsel.cli.options import ConfigFile, TableArgument, Terminal, Writing
 from dpsel.selection.options import (
     BaselinePrivacy,
     Blocks,
@@ -16,6 +18,7 @@ from dpsel.tables.formats import Reading
 
 @form
 def baseline(
+    context: typer.Context,
     table: TableArgument,
     blocks: Blocks,
     columns: Columns,
@@ -27,6 +30,7 @@ def baseline(
     writing: Writing,
     statement: Statement,
     terminal: Terminal,
+    config: ConfigFile,
 ) -> None:
     """Select features by the methods that `dpsel select` is compared with.
 
@@ -48,5 +52,6 @@ def baseline(
         writing,
         terminal,
         statement,
+        context,
         lambda reporter: BaselineJob(table, request, reporter),
     )

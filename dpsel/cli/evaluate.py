@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dpsel.cli.forms import form
-from dpsel.cli.options import Terminal
+from dpsel.cli.options import ConfigFile, Terminal
 from dpsel.cluster.place import Place
 from dpsel.evaluation.options import (
     AssumedBounding,
@@ -43,6 +43,7 @@ def evaluate(
     place: Place,
     writing: ResultsWriting,
     terminal: Terminal,
+    config: ConfigFile,
 ) -> None:
     """Try private selection on your own data: what would a method find at which epsilon?
 

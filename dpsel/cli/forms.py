@@ -94,6 +94,11 @@ class PlainCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the values of all parameters into the context, and return the words left over."""
         given, left, order = self.make_parser(ctx).parse_args(args=args)
+        if given.get("config") is not None and not given.get("help"):
+            from dpsel.cli.config import read_config
+
+            kinds = get_type_hints(self.callback, include_extras=True)
+            given = {**read_config(given["config"], self.params, kinds), **given}
 
         def turn(parameter: Any) -> tuple[bool, int]:
             place = order.index(parameter) if parameter in order else len(order)

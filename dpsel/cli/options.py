@@ -22,6 +22,17 @@ TableArgument = Annotated[
 
 
 @frozen(kw_only=True)
+class ConfigFile:
+    """Where options come from that are not on the command line."""
+
+    config: str | None = option(
+        "--config FILE",
+        "Take options from this TOML file, by their long names; those on the command line win.",
+        None,
+    )
+
+
+@frozen(kw_only=True)
 class Writing:
     """Where a record goes, and what of it."""
 

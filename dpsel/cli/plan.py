@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dpsel.budget.options import LedgerPlace
 from dpsel.budget.payment import BUDGET, Payment
 from dpsel.cli.forms import form
-from dpsel.cli.options import Terminal
+from dpsel.cli.options import ConfigFile, Terminal
 from dpsel.options import option, same_as
 from dpsel.planning.options import (
     Guesses,
@@ -49,6 +49,7 @@ def plan(
     simulation: Simulation,
     writing: PlanWriting,
     terminal: Terminal,
+    config: ConfigFile,
 ) -> None:
     """Say what an epsilon will buy, from public guesses alone: no table is opened.
 

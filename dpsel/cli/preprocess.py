@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from dpsel.cli.forms import form
-from dpsel.cli.options import Terminal
+from dpsel.cli.options import ConfigFile, Terminal
 from dpsel.errors import UsageError
 from dpsel.preprocessing.options import Coding, Purpose, RawLayout, ScalingMethod, TableWriting
 from dpsel.selection.options import FeatureColumns
@@ -42,6 +42,7 @@ def preprocess(
     reading: Reading,
     writing: TableWriting,
     terminal: Terminal,
+    config: ConfigFile,
 ) -> None:
     """Turn a raw table into a bounded one for `dpsel select`, and record what was done.
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from contextlib import suppress
 
+import typer
+
 from dpsel.budget.account import NoAccount, Run, open_account
 from dpsel.budget.payment import Payment
 from dpsel.cli.options import Terminal, Writing
@@ -14,6 +16,7 @@ from dpsel.selection.run import Job, carry_out
 from dpsel.system.output import Output, print_text
 from dpsel.system.process import take_interrupts_back
 from dpsel.system.text import json_text
+from dpsel.tables.places import public_place
 from dpsel.tables.sources import input_files, refuse_part
 
 
@@ -24,13 +27,14 @@ def release_table(
     writing: Writing,
     terminal: Terminal,
     statement: Statement,
+    context: typer.Context,
     job: Callable[[TerminalReporter], Job],
 ) -> None:
     """Charge, run, store and write, in this order; notes go to the holder before the record."""
     take_interrupts_back()
     date = stated_date(statement.date)
     if payment.dry_run:
-        _print_quote(run, payment, terminal)
+        _print_quote(table, run, payment, terminal, context)
         return
     reporter = TerminalReporter(quiet=terminal.quiet, bar=not terminal.no_progress)
     account = open_account(run, payment, reporter)
@@ -65,9 +69,17 @@ def _write(place: Output, text: str, account: NoAccount) -> None:
         raise
 
 
-def _print_quote(run: Run, payment: Payment, terminal: Terminal) -> None:
-    """Print what a run would cost on stdout; if it would be refused, refuse it after that."""
+def _print_quote(
+    table: str, run: Run, payment: Payment, terminal: Terminal, context: typer.Context
+) -> None:
+    """Print what a run would cost and what it was told, by options or by a file, on stdout.
+
+    If it would be refused, refuse it after that.
+    """
+    from dpsel.cli.config import given_options
+
     with TerminalReporter(quiet=terminal.quiet, bar=False) as reporter:
         found = open_account(run, payment, reporter).quote()
-    print_text(json_text(found.to_dict()))
+    told = {"table": public_place(table), "options": given_options(context)}
+    print_text(json_text({**found.to_dict(), **told}))
     found.refuse_overrun()

@@ -1,8 +1,10 @@
 """`dpsel select`."""
 
+import typer
+
 from dpsel.budget.payment import Payment
 from dpsel.cli.forms import form
-from dpsel.cli.options import TableArgument, Terminal, Writing
+from dpsel.cli.options import ConfigFile, TableArgument, Terminal, Writing
 from dpsel.cluster.place import Place
 from dpsel.dictionary.options import DictionaryFile
 from dpsel.selection.options import (
@@ -19,6 +21,7 @@ from dpsel.tables.formats import Reading
 
 @form
 def select(
+    context: typer.Context,
     table: TableArgument,
     columns: Columns,
     facts: TargetFacts,
@@ -33,6 +36,7 @@ def select(
     writing: Writing,
     statement: Statement,
     terminal: Terminal,
+    config: ConfigFile,
 ) -> None:
     """Select the K features that matter most for a target, with differential privacy.
 
@@ -57,5 +61,6 @@ def select(
         writing,
         terminal,
         statement,
+        context,
         lambda reporter: select_job(table, request, reporter, scheduler),
     )

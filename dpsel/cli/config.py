@@ -1,0 +1,148 @@
+"""`--config FILE`: options from a TOML file, by their long names.
+
+target = "came_back"
+k = 3
+epsilon = 1
+exclude = ["patient", "note_*"]
+quiet = true
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from enum import Enum
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, get_args, get_origin
+
+from dpsel.errors import InputError
+from dpsel.system.text import nearest, parsed
+
+# Options that take several words with commas between them.
+_LISTS = ("LIST", "NAMES", "A,B,C")
+_ON_THE_COMMAND_LINE = ("config", "debug", "help")
+
+
+def options_by_word(parameters: Sequence[Any]) -> dict[str, Any]:
+    """Return the options among the parameters of a command by their long names, without dashes."""
+    return {
+        parameter.opts[0].removeprefix("--"): parameter
+        for parameter in parameters
+        if parameter.param_type_name == "option"
+    }
+
+
+def read_config(
+    path: str, parameters: Sequence[Any], kinds: Mapping[str, Any]
+) -> dict[str, str | list[str] | int | float | bool]:
+    """Return the values that a file gives to the parameters of a command, by their names.
+
+    Args:
+        path: The file. No other place is looked at.
+        parameters: Those of the command.
+        kinds: The type of each, by its name.
+
+    Raises:
+        InputError: If it cannot be read, or a key is no option, or a value not of its type.
+    """
+    label = Path(path).name
+    options = options_by_word(parameters)
+    arguments = [found.name for found in parameters if found.param_type_name == "argument"]
+    found: dict[str, Any] = {}
+    for key, value in parsed(_text(path), label, "TOML").items():
+        word = str(key).replace("_", "-")
+        if word in (*_ON_THE_COMMAND_LINE, *arguments):
+            raise InputError(f"{label}: '{word}' belongs on the command line")
+        if isinstance(value, dict):
+            raise InputError(f"{label}: [{key}]: options are not in sections")
+        if word not in options:
+            near = nearest(word, list(options))
+            hint = "" if near is None else f"; did you mean '{near}'?"
+            raise InputError(f"{label}: there is no option '{key}'{hint}")
+        option, what = options[word], f"{label}: {word}"
+        if isinstance(value, list) and option.metavar in _LISTS and not option.multiple:
+            value = _joined(value, what)
+        if option.name in found:
+            raise InputError(f"{what} is there twice")
+        found[option.name] = _checked(value, kinds[option.name], what)
+    return found
+
+
+def given_options(context: Any) -> dict[str, Any]:
+    """Return the options of a run that are not at their defaults, by flag or by file.
+
+    As values for JSON, by their long names.
+    """
+    options = options_by_word(context.command.get_params(context))
+    found = {
+        word: context.params[parameter.name]
+        for word, parameter in options.items()
+        if parameter.name in context.params
+        and context.params[parameter.name] != parameter.default
+        and word not in (*_ON_THE_COMMAND_LINE, "dry-run")
+    }
+    return {
+        word: value.value if isinstance(value, Enum) else value for word, value in found.items()
+    }
+
+
+def _text(path: str) -> str:
+    """Return the file as text."""
+    if not path:
+        raise InputError("--config: the name of the file is empty")
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (OSError, ValueError):
+        raise InputError(f"{path}: cannot be read as text") from None
+
+
+def _checked(value: Any, kind: Any, what: str) -> Any:
+    """Return a value of TOML as one for an option of this type."""
+    kind = _plain(kind)
+    if kind is bool:
+        return _of(bool, value, f"{what} must be true or false")
+    if kind is int:
+        return _of(int, value, f"{what} must be a whole number")
+    if kind is float:
+        return _of((int, float), value, f"{what} must be a number")
+    if get_origin(kind) is list:
+        values = value if isinstance(value, list) else [value]
+        return [_word(one, f"{what} must be a text, or a list of texts") for one in values]
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        choices = [str(choice.value) for choice in kind]
+        if value not in choices:
+            raise InputError(f"{what} must be one of {', '.join(map(repr, choices))}")
+        return value
+    return _word(value, f"{what} must be a text")
+
+
+def _joined(values: list[Any], what: str) -> str:
+    """Return a list as it would be typed: with commas, so none of its words may have one."""
+    words = [_word(value, f"{what} must be a text, or a list of texts") for value in values]
+    if any("," in word for word in words):
+        raise InputError(f"{what} must be texts without commas")
+    return ",".join(words)
+
+
+def _plain(kind: Any) -> Any:
+    """Return a type without what is said about it, and without None."""
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    if isinstance(kind, UnionType):
+        kind = next(part for part in get_args(kind) if part is not type(None))
+    return kind
+
+
+def _of(kinds: type | tuple[type, ...], value: Any, must: str) -> Any:
+    """Return a value of one of these types; a truth value is no number."""
+    if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
+        raise InputError(must)
+    return value
+
+
+def _word(value: Any, must: str) -> str:
+    """Return a value as the word that would be typed: a text, a number or a day."""
+    if isinstance(value, bool) or not (isinstance(value, str | int | float) or type(value) is date):
+        raise InputError(must)
+    return str(value)
