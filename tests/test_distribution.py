@@ -21,7 +21,10 @@ SELECT = ("select", "sample_data/visits.csv", "--target", "came_back", "--positi
 ASKED = (*SELECT, "--k", "3", "--epsilon", "1", "--format", "names", "--quiet")
 PLANTED = "ward\nglucose\nearlier_visits\n"
 # Of the quick set: what meets the libraries most. Browser, cluster and linters are left out.
-TESTED = ("tests/core", "tests/tables", "tests/cli/test_select.py", "tests/cli/test_baseline.py")
+TESTED = (
+    *("tests/core", "tests/tables", "tests/scikit_learn"),
+    *("tests/cli/test_select.py", "tests/cli/test_baseline.py"),
+)
 
 
 def test_the_licence_is_apache_2() -> None:
@@ -123,12 +126,24 @@ def test_a_clean_environment_runs_the_sample(built: Path, kind: str, tmp_path: P
     assert (tmp_path / "r.html").stat().st_size > 10_000
 
 
+def tested_with() -> list[str]:
+    """Return all dependencies, and what most tests need."""
+    kept = ("hypothesis", "jsonschema", "mpmath", "pandas", "pytest", "pytest-xdist")
+    tools = PROJECT["optional-dependencies"]["test"]
+    return [*PROJECT["dependencies"], *(one for one in tools if one.partition(">=")[0] in kept)]
+
+
+@pytest.mark.long
+def test_the_newest_scikit_learn_passes(tmp_path: Path) -> None:
+    newest = Environment(tmp_path / "newest")
+    newest.install("--upgrade", *tested_with())
+    newest.run("pip", "install", "--quiet", "--no-deps", str(ROOT))
+    newest.run("python", "-m", "pytest", "-q", "-W", "default", "tests/scikit_learn")
+
+
 @pytest.mark.long
 def test_the_lowest_allowed_versions_pass(tmp_path: Path) -> None:
-    extras = PROJECT["optional-dependencies"]
-    kept = ("hypothesis", "jsonschema", "mpmath", "pandas", "pytest", "pytest-xdist")
-    tools = [one for one in extras["test"] if one.partition(">=")[0] in kept]
-    lowest = [one.replace(">=", "==") for one in [*PROJECT["dependencies"], *tools]]
+    lowest = [one.replace(">=", "==") for one in tested_with()]
     oldest = Environment(tmp_path / "oldest")
     oldest.install(*lowest)
     oldest.run("pip", "install", "--quiet", "--no-deps", str(ROOT))

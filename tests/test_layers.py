@@ -13,8 +13,8 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # A folder imports itself and those on its left.
 LADDER = (
     *("records", "errors", "options", "reporter", "python", "core", "system", "tables"),
-    *("dictionary", "budget", "cards", "cluster", "selection", "preprocessing", "evaluation"),
-    *("planning", "auditing", "paper", "cli"),
+    *("dictionary", "budget", "cards", "cluster", "selection", "sklearn", "preprocessing"),
+    *("evaluation", "planning", "auditing", "paper", "cli"),
 )
 ARRAYS = {"numpy", "scipy", "polars", "pyarrow"}
 OUTSIDE: dict[str, set[str]] = {"budget": set(), "cards": set(), "cli": {"typer", "rich"}}
@@ -23,6 +23,7 @@ EXTRAS = {
     "cluster.slurm": {"dask_jobqueue"},
     "evaluation.figures.style": {"matplotlib"},
     "selection.lasso": {"sklearn", "threadpoolctl"},
+    "sklearn.selector": {"sklearn"},
     "system.threads": {"threadpoolctl"},
 }
 # The core computes: no files, threads, environment, clock or network, by whatever name.
@@ -177,6 +178,9 @@ def test_imports_stay_on_their_side_of_the_wall(path: Path) -> None:
         ("cluster.tasks", "from dpsel.core.mechanisms.registry import find_mechanism"),
         ("budget.account", "from dpsel.core.batch import Batch"),
         ("selection.api", "from dpsel.core.scores.base import Scores"),
+        ("sklearn.tally", "import sklearn"),
+        ("selection.api", "from dpsel.sklearn.selector import PrivateSelectKBest"),
+        ("sklearn.selector", "from dpsel.core.release import release"),
     ],
 )
 def test_a_hole_in_the_wall_is_noticed(module: str, mutant: str) -> None:
