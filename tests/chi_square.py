@@ -4,12 +4,23 @@ from collections import Counter
 from collections.abc import Hashable, Mapping
 from typing import TypeVar
 
+import numpy as np
 from scipy import stats
+
+from dpsel.core.arrays import IntArray
 
 ALPHA = 1e-7
 """A correct sampler fails for one seed in ten million."""
 
 Outcome = TypeVar("Outcome", bound=Hashable)
+
+
+def counted(rows: IntArray) -> Counter[tuple[int, ...]]:
+    """Return how often each row of small whole numbers was drawn."""
+    codes = rows @ (int(rows.max()) + 1) ** np.arange(rows.shape[1])
+    _, places, counts = np.unique(codes, return_index=True, return_counts=True)
+    drawn = map(tuple, rows[places].tolist())
+    return Counter(dict(zip(drawn, counts.tolist(), strict=True)))
 
 
 def p_value(observed: Counter[Outcome], law: Mapping[Outcome, float]) -> float:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsel.core.arrays import IntArray, NumberArray
-from dpsel.core.scores import questions
+from dpsel.core.scores import float_bins, questions
 from dpsel.core.scores.cell_keys import number_keys
 from dpsel.core.scores.stump import UNIT, Cells, RowWeights, stump_scores
 from dpsel.errors import UsageError
@@ -22,12 +22,15 @@ WEIGHT = st.one_of(st.integers(-UNIT, UNIT), st.sampled_from([UNIT, -UNIT, 0, -U
 Cell = Fraction | float | str | None
 
 
-@pytest.fixture(params=["sorted", "counted", "counted in two bins"])
+@pytest.fixture(params=["sorted", "counted", "counted by keys", "counted in two bins"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Take each way to the score, whatever the number of rows."""
     if request.param != "sorted":
         monkeypatch.setattr(questions, "_FEW_ROWS", 0)
         monkeypatch.setattr(questions, "_MOST_GROUPS", 64)
+    if request.param in ("counted by keys", "counted in two bins"):
+        # As if all bins of equal width were too full.
+        monkeypatch.setattr(float_bins, "_FEW", 1 << 40)
     if request.param == "counted in two bins":
         monkeypatch.setattr(questions, "_LARGE_BIN_BITS", 1)
         monkeypatch.setattr(questions, "_FINE_BIN_BITS", 2)

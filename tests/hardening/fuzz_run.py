@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -58,29 +59,28 @@ class Findings:
         )
 
 
-def run_cases(first: int, count: int, worker: str = "tests.hardening.fuzz_worker") -> Findings:
+def run_cases(numbers: Sequence[int], worker: str = "tests.hardening.fuzz_worker") -> Findings:
     """Run cases by their numbers, on all cores."""
     parts = [
-        (start, min(CASES_A_WORKER, first + count - start))
-        for start in range(first, first + count, CASES_A_WORKER)
+        numbers[start : start + CASES_A_WORKER] for start in range(0, len(numbers), CASES_A_WORKER)
     ]
     findings = Findings()
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for found in pool.map(lambda part: _run_part(part[0], part[1], worker), parts):
+        for found in pool.map(lambda part: _run_part(part, worker), parts):
             findings.add(found)
     return findings
 
 
-def _run_part(first: int, count: int, worker: str) -> Findings:
+def _run_part(numbers: Sequence[int], worker: str) -> Findings:
     """Run cases one after the other; after one that hangs or dies, go on with the next.
 
     Where a process ends well before its last case, it goes on in another, with the case that has
     no line yet.
     """
-    findings, following, end = Findings(), first, first + count
-    while following < end:
+    findings, left = Findings(), numbers
+    while left:
         done = subprocess.run(
-            [sys.executable, "-m", worker, str(following), str(end - following)],
+            [sys.executable, "-m", worker, *map(str, left)],
             capture_output=True,
             text=True,
             cwd=ROOT,
@@ -92,9 +92,9 @@ def _run_part(first: int, count: int, worker: str) -> Findings:
             findings.codes[kind, code] += 1
             if wrong is not None:
                 findings.wrong.append(Wrong(number, f"{kind}: {wrong}"))
-            following = number + 1
-        if following < end and (done.returncode != 0 or not lines):
+        left = left[len(lines) :]
+        if left and (done.returncode != 0 or not lines):
             how = f"ended the process with {done.returncode}:\n{done.stderr[-2000:]}"
-            findings.wrong.append(Wrong(following, how))
-            following += 1
+            findings.wrong.append(Wrong(left[0], how))
+            left = left[1:]
     return findings

@@ -1,6 +1,6 @@
 """Runs cases one after the other in a process of its own, which may hang or die.
 
-    python -m tests.hardening.fuzz_worker FIRST COUNT
+    python -m tests.hardening.fuzz_worker NUMBER [NUMBER ...]
 
 Prints a line of JSON a case: its number, kind, exit code, and what is wrong, if anything is.
 A case that takes too long ends the process; the line that is missing then tells which it was.
@@ -53,18 +53,18 @@ def peak_kb() -> int:
 
 def main() -> None:
     """Run the cases that the arguments ask for."""
-    first, count = map(int, sys.argv[1:3])
+    numbers = list(map(int, sys.argv[1:]))
     report, alarm = os.fdopen(os.dup(1), "w", buffering=1), os.fdopen(os.dup(2), "w")
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for number in range(first, first + count):
+        for number in numbers:
             faulthandler.dump_traceback_later(SECONDS_A_CASE, exit=True, file=alarm)
             this = case(number)
             ended = run_case(this)
             faulthandler.cancel_dump_traceback_later()
             much = peak_kb() > MEMORY_KB
-            if much and number != first:
+            if much and number != numbers[0]:
                 return
             wrong = MUCH_MEMORY if much else complaint(this, ended)
             report.write(json.dumps([number, this.kind, ended.code, wrong]) + "\n")

@@ -1,6 +1,7 @@
 """Classes of subsets: their sizes, what they lose against the true top set, and their members."""
 
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 
@@ -108,17 +109,14 @@ def uniform_members(h: IntArray, t: IntArray, k: int, rng: Randomness) -> IntArr
     """
     room = t - h - 2
     wanted = k - h - 1
-    steps = [np.arange(n - r, n) for n, r in zip(room, wanted, strict=True)]
-    picks = integers_below(rng, np.concatenate(steps) + 1).tolist()
-    members = np.empty((len(h), k), dtype=np.int64)
-    used = 0
-    for row, (head, tail) in enumerate(zip(h.tolist(), t.tolist(), strict=True)):
+    # The steps of one row after the other: the last `wanted` of its places 0..room - 1.
+    ends = np.cumsum(wanted)
+    steps = np.arange(wanted.sum()) + np.repeat(room - ends, wanted)
+    drawn = zip(steps.tolist(), integers_below(rng, steps + 1).tolist(), strict=True)
+    members = []
+    for head, tail in zip(h.tolist(), t.tolist(), strict=True):
         body: set[int] = set()
-        for last in steps[row].tolist():
-            pick = picks[used]
-            used += 1
+        for last, pick in islice(drawn, k - head - 1):
             body.add(last if pick in body else pick)
-        members[row, :head] = np.arange(1, head + 1)
-        members[row, head : k - 1] = [head + 2 + place for place in body]
-        members[row, k - 1] = tail
-    return members
+        members.append([*range(1, head + 1), *[head + 2 + place for place in body], tail])
+    return np.array(members, dtype=np.int64)

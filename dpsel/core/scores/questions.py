@@ -7,6 +7,7 @@ import numpy as np
 
 from dpsel.core.arrays import BoolArray, IntArray, WordArray
 from dpsel.core.scores.cell_keys import CellKeys, key_ranks
+from dpsel.core.scores.float_bins import farthest
 
 # Columns of fewer rows are sorted, many at once; longer ones are counted in bins first.
 _FEW_ROWS = 1 << 13
@@ -80,6 +81,11 @@ class Asked:
             yield np.cumsum(weights.take(tags), axis=1)
 
 
+def are_sorted(rows: int, groups: int) -> bool:
+    """Tell whether columns of so many rows are sorted, and not counted in bins."""
+    return rows <= _FEW_ROWS or groups > _MOST_GROUPS
+
+
 def ask(asked: Asked, best: IntArray) -> None:
     """Raise `best`, for every round and column, to the best question about these cells.
 
@@ -87,8 +93,7 @@ def ask(asked: Asked, best: IntArray) -> None:
         Guarantee: none; the result is private input for a mechanism.
         Tested by: tests/core/test_stump.py
     """
-    rows = asked.keys.shape[1]
-    if rows <= _FEW_ROWS or asked.weights.shape[1] > _MOST_GROUPS:
+    if are_sorted(asked.keys.shape[1], asked.weights.shape[1]):
         _sort_and_ask(asked, best)
         return
     for column in range(len(asked.keys)):
@@ -228,7 +233,7 @@ class _Bins:
     def _best_value(self, single: BoolArray) -> IntArray:
         """Return the best question about a value, for every round, in bins that hold one each."""
         sums = self._sums[:, single]
-        return _farthest(sums, self._every) if sums.size else np.zeros_like(self._every)
+        return farthest(sums, self._every) if sums.size else np.zeros_like(self._every)
 
     def rows(self, chosen: BoolArray) -> int:
         """Return how many cells some bins have."""
@@ -237,9 +242,9 @@ class _Bins:
     def ask_between(self, best: IntArray) -> None:
         """Raise `best` to the best threshold between bins; and value, if bins have only one."""
         if self._numbers is not None:
-            np.maximum(best, _farthest(self._after, self._numbers), out=best)
+            np.maximum(best, farthest(self._after, self._numbers), out=best)
         if self.shift == 0:
-            np.maximum(best, _farthest(self._sums, self._every), out=best)
+            np.maximum(best, farthest(self._sums, self._every), out=best)
 
     def opened(self, best: IntArray) -> tuple[BoolArray, BoolArray]:
         """Tell which bins of several keys may hold a better threshold, and which a better value."""
@@ -275,22 +280,16 @@ class _Bins:
         places = np.flatnonzero(_run_ends(packed >> self._asked.bits))
         for index, running in enumerate(self._asked.running(packed)):
             yes = running[0].take(places)
-            found = _farthest(np.diff(yes, prepend=0), self._every[index])
+            found = farthest(np.diff(yes, prepend=0), self._every[index])
             if self._numbers is not None:
                 yes += skipped[index].take(of_bin.take(places))
-                found = np.maximum(found, _farthest(yes, self._numbers[index]))
+                found = np.maximum(found, farthest(yes, self._numbers[index]))
             best[index] = max(best[index], found)
 
 
 def _fine(keys: WordArray) -> int:
     """Return for how many bits there is about one bin for every two cells."""
     return max(1, len(keys).bit_length() - 1)
-
-
-def _farthest(sums: IntArray, totals: IntArray) -> IntArray:
-    """Return the largest |2 s - total| over the last axis."""
-    high, low = sums.max(axis=-1), sums.min(axis=-1)
-    return np.asarray(np.maximum(np.abs(2 * high - totals), np.abs(2 * low - totals)))
 
 
 def _run_ends(sorted_keys: WordArray) -> BoolArray:

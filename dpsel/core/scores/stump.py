@@ -18,13 +18,14 @@ from functools import cached_property
 
 import numpy as np
 
-from dpsel.core.arrays import FloatArray, IntArray, RealArray
+from dpsel.core.arrays import BoolArray, FloatArray, IntArray, RealArray
 from dpsel.core.batch import Batch, rows_of
 from dpsel.core.bounds import Bounds
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.base import Scores
-from dpsel.core.scores.cell_keys import CellKeys, number_keys, word_keys
-from dpsel.core.scores.questions import Asked, ask
+from dpsel.core.scores.cell_keys import number_keys, word_keys
+from dpsel.core.scores.float_bins import CELLS_AT_ONCE, RowSlots, Totals, ask_in_bins
+from dpsel.core.scores.questions import Asked, are_sorted, ask
 from dpsel.core.words import words_of
 from dpsel.errors import UsageError
 from dpsel.records import frozen
@@ -66,6 +67,11 @@ class RowWeights:
     def counts(self) -> IntArray:
         """How many rows each group has."""
         return np.bincount(self.groups, minlength=self.values.shape[1])
+
+    @cached_property
+    def slots(self) -> RowSlots:
+        """Where long columns are counted."""
+        return RowSlots.of(self.groups, self.values)
 
 
 @frozen
@@ -131,7 +137,8 @@ def stump_scores(cells: Cells, weights: RowWeights) -> IntArray:
         raise UsageError("weights must have as many rows as the cells")
     if rows == 0:
         return np.zeros((len(weights.values), count), dtype=np.int64)
-    at_once = max(1, _CELLS_AT_ONCE // rows)
+    short = are_sorted(rows, weights.values.shape[1])
+    at_once = max(1, (_CELLS_AT_ONCE if short else CELLS_AT_ONCE) // rows)
     parts = [
         _scores(cells.columns(first, first + at_once), weights)
         for first in range(0, count, at_once)
@@ -141,27 +148,47 @@ def stump_scores(cells: Cells, weights: RowWeights) -> IntArray:
 
 def _scores(cells: Cells, weights: RowWeights) -> IntArray:
     """Return the scores of columns that fit in at once."""
-    kinds = [number_keys(cells.numbers)]
-    missing = kinds[0].missing
+    missing = np.isnan(cells.numbers) if np.isnan(cells.numbers.min()) else None
+    numbers = every = _sums(missing, len(cells.numbers), weights)
+    words = None
     if cells.codes is not None and missing is not None:
-        kinds.append(word_keys(cells.codes, ~missing | (cells.codes < 0)))
-    sums = [_sums(keys, weights) for keys in kinds]
-    every: IntArray = np.add.reduce(sums)
+        words = word_keys(cells.codes, ~missing | (cells.codes < 0))
+        every = numbers + _sums(words.missing, len(cells.numbers), weights)
     # What is said of a value that no cell has.
     best: IntArray = np.abs(every)
-    for index, keys in enumerate(kinds):
-        numbers = sums[0] if index == 0 else None
-        ask(Asked(keys, weights.groups, weights.values, every, numbers), best)
+    _ask_numbers(cells.numbers, missing, weights, Totals(every, numbers), best)
+    if words is not None:
+        ask(Asked(words, weights.groups, weights.values, every, None), best)
     return best
 
 
-def _sums(keys: CellKeys, weights: RowWeights) -> IntArray:
+def _ask_numbers(
+    numbers: FloatArray,
+    missing: BoolArray | None,
+    weights: RowWeights,
+    totals: Totals,
+    best: IntArray,
+) -> None:
+    """Raise `best`, for every round and column, to the best question about numbers."""
+    groups, values = weights.groups, weights.values
+    if are_sorted(len(groups), values.shape[1]):
+        ask(Asked(number_keys(numbers), groups, values, totals.every, totals.numbers), best)
+        return
+    done = ask_in_bins(numbers, missing, weights.slots, totals, best)
+    for column in np.flatnonzero(~done).tolist():
+        one = slice(column, column + 1)
+        keys = number_keys(numbers[one])
+        every, of_numbers = totals.every[:, one], totals.numbers[:, one]
+        ask(Asked(keys, groups, values, every, of_numbers), best[:, one])
+
+
+def _sums(missing: BoolArray | None, columns: int, weights: RowWeights) -> IntArray:
     """Return the sum of the weights of the cells that are there, for every round and column."""
     groups = weights.values.shape[1]
-    counts = np.tile(weights.counts, (len(keys.keys), 1))
-    if keys.missing is not None:
-        for column in np.flatnonzero(keys.missing.any(axis=1)):
-            gone = weights.groups[keys.missing[column]]
+    counts = np.tile(weights.counts, (columns, 1))
+    if missing is not None:
+        for column in np.flatnonzero(missing.any(axis=1)):
+            gone = weights.groups[missing[column]]
             counts[column] -= np.bincount(gone, minlength=groups)
     return np.asarray(weights.values @ counts.T)
 

@@ -1,0 +1,158 @@
+"""Numbers that are counted in bins get the same scores, whatever their places in the bins."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsel.core.arrays import FloatArray
+from dpsel.core.scores import float_bins
+from dpsel.core.scores.float_bins import RowSlots, Totals, ask_in_bins
+from dpsel.core.scores.stump import UNIT, RowWeights
+from tests.core.test_stump import by_brute_force
+
+VALUES = np.array([[0, UNIT, -UNIT, -UNIT // 3], [0, 5, 0, UNIT]])
+
+
+@pytest.fixture(autouse=True)
+def few_bins_all_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut short columns too, into a few bins, and sort what is in them, however much that is."""
+    monkeypatch.setattr(float_bins, "_BIN_BITS", 3)
+    monkeypatch.setattr(float_bins, "_FEW", 1)
+
+
+def asked(columns: FloatArray, weights: RowWeights) -> tuple[list[bool], list[list[int]]]:
+    """Return for which columns the bins gave the scores, and these."""
+    missing = np.isnan(columns)
+    counts = [np.bincount(weights.groups[~gone], minlength=4) for gone in missing]
+    numbers = weights.values @ np.array(counts).T
+    best = np.abs(numbers)
+    slots = RowSlots.of(weights.groups, weights.values)
+    done = ask_in_bins(
+        columns, missing if missing.any() else None, slots, Totals(numbers, numbers), best
+    )
+    return done.tolist(), best.tolist()
+
+
+def check(columns: FloatArray, weights: RowWeights) -> list[bool]:
+    """Compare with all questions asked one by one, where the bins gave the scores."""
+    done, best = asked(columns, weights)
+    for column, index in product(np.flatnonzero(done).tolist(), range(len(weights.values))):
+        own = weights.values[index][weights.groups].tolist()
+        assert best[index][column] == by_brute_force(columns[column].tolist(), own)
+    return done
+
+
+def rows(count: int, seed: int) -> RowWeights:
+    groups = np.random.default_rng(seed).integers(0, 4, count)
+    return RowWeights(groups, VALUES)
+
+
+def near(value: float, steps: int) -> list[float]:
+    """Return the doubles around a value."""
+    found = [value]
+    for _ in range(steps):
+        found = [np.nextafter(found[0], -np.inf), *found, np.nextafter(found[-1], np.inf)]
+    return found
+
+
+def borders(low: float, high: float, bins: int) -> list[float]:
+    """Return numbers from low to high on either side of all borders of bins of equal width."""
+    scale = (bins - float_bins._SPARE) / (high - low)
+    halves = np.arange(np.rint(low * scale), np.rint(high * scale)) + 0.5
+    return [low, high, *(x for half in halves.tolist() for x in near(half / scale, 2))]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 60.0), (-1.7, 3.1), (1e15, 1e15 + 64.0)])
+def test_neighbors_at_the_borders_of_bins_are_told_apart(
+    low: float, high: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # No tails, of which low and high would not be the ends; and no values with bins of their own.
+    monkeypatch.setattr(float_bins, "_TAIL", 0)
+    monkeypatch.setattr(float_bins, "_DECIMALS", (1e-3,))
+    monkeypatch.setattr(float_bins, "_BIN_BITS", 1)
+    # Each number twice, in groups at random.
+    column = np.clip(np.repeat(borders(low, high, bins=16), 2), low, high)
+    weights = [rows(len(column), seed) for seed in range(5)]
+    assert RowSlots.of(weights[0].groups, VALUES).bins == 16
+    for own in weights:
+        assert check(column[np.newaxis], own) == [True]
+
+
+def test_a_half_is_rounded_the_same_way_in_every_group() -> None:
+    # With a scale of 1 every other number is a border: rounded to even, whatever the group.
+    halves = np.arange(-20, 20) / 2
+    column = np.repeat(halves, 4)[np.newaxis]
+    groups = np.tile(np.arange(4), len(halves))
+    slots = RowSlots.of(groups, VALUES)
+    one = np.ones(1)
+    scales = float_bins._Scales(-10 * one, 10 * one, one, np.zeros(1, dtype=np.bool_))
+    bins = float_bins._Bins(column, None, slots, scales)
+    (_, found) = next(bins._slots())
+    expected = np.rint(column[0]) + 10 + groups * slots.bins
+    assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["whole", "decimals", "almost decimals", "missing", "outliers", "far", "infinite", "ties"],
+)
+def test_columns_of_all_kinds_get_the_best_of_all_questions(kind: str) -> None:
+    rng = np.random.default_rng(6)
+    cut = []
+    for n in (9, 30, 64):
+        normal = rng.standard_normal(n)
+        column = {
+            "whole": rng.integers(-3, 4, n) / 1.0,
+            "decimals": np.round(normal, 1),
+            "almost decimals": np.append(np.round(normal[1:], 1), 0.1 + 0.2),
+            "missing": np.where(rng.random(n) < 0.3, np.nan, normal),
+            "outliers": np.where(rng.random(n) < 0.05, 1e300, normal),
+            "far": 1e9 + normal,
+            "infinite": np.where(rng.random(n) < 0.05, -np.inf, normal),
+            "ties": normal.repeat(3)[:n],
+        }[kind]
+        # Beside others, with which it shares all arrays.
+        columns = np.stack([normal, column, np.full(n, np.nan), column[::-1]])
+        for seed in range(5):
+            cut += check(columns, rows(n, seed))[1::2]
+    assert any(cut)
+
+
+FLOAT = st.floats(allow_nan=True, allow_infinity=True, allow_subnormal=True)
+SPECIAL = st.sampled_from([5e-324, 1e-310, -0.0, 0.0, 1.0, np.nextafter(1.0, 2.0), 1e308, -1e308])
+
+
+@given(
+    st.lists(st.one_of(FLOAT, SPECIAL), min_size=1, max_size=30),
+    st.lists(st.floats(-1, 1), min_size=1, max_size=40),
+    st.integers(0, 99),
+)
+def test_any_floats_get_the_best_of_all_questions(
+    odd: list[float], small: list[float], seed: int
+) -> None:
+    column = np.array([*odd, *small])
+    check(np.stack([column, column[::-1], column * 1e-300]), rows(len(column), seed))
+
+
+def test_columns_with_bins_that_are_too_full_are_left_to_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(float_bins, "_BIN_BITS", 1)
+    monkeypatch.setattr(float_bins, "_FEW", 10**6)
+    rng = np.random.default_rng(7)
+    columns = np.stack(
+        [rng.uniform(size=60), rng.integers(0, 9, 60) / 1.0, np.exp(rng.normal(size=60) * 9)]
+    )
+    # Whole numbers have bins of their own, in which nothing is left to ask.
+    assert asked(columns, rows(60, 1))[0] == [False, True, False]
+
+
+def test_cells_in_several_parts_get_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = np.random.default_rng(8).standard_normal((2, 50))
+    columns[0, 7] = np.nan
+    before = asked(columns, rows(50, 2))
+    monkeypatch.setattr(float_bins, "CELLS_AT_ONCE", 14)
+    assert asked(columns, rows(50, 2)) == before == ([True, True], before[1])
