@@ -114,16 +114,18 @@ class MedianLaw:
 
 def _pieces(y: FloatArray, epsilon: Fraction, steps: int) -> Iterator[Piece]:
     """Give the pieces of the law in the order of floats."""
-    ordered = np.sort(y[~np.isnan(y)])
-    n = len(ordered)
+    known = y[~np.isnan(y)]
+    n = len(known)
     levels = _levels(_rate(epsilon, steps), n)
     farthest = len(levels) - 1
     # Further from the middle than that, all levels are the last one.
     first, last = max(0, (n - farthest) // 2), min(n, (n + farthest) // 2 + 1)
     if first < last:
-        first = int(np.searchsorted(ordered, ordered[first]))
-        last = int(np.searchsorted(ordered, ordered[last - 1], side="right"))
-    values, counts = np.unique(ordered[first:last], return_counts=True)
+        # Those in the middle alone are sorted.
+        ends = np.partition(known, (first, last - 1))[[first, last - 1]]
+        first = int(np.count_nonzero(known < ends[0]))
+        known = known[(known >= ends[0]) & (known <= ends[1])]
+    values, counts = np.unique(known, return_counts=True)
     key = -_LARGEST
     below = first
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):

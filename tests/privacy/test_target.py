@@ -223,6 +223,19 @@ def test_medians_reach_as_far_as_the_law_is_cut() -> None:
     assert level_at(ten, half) == level_at(minus_ten, half) < level_at(middle, 0)
 
 
+def test_the_law_is_that_of_all_rows_where_many_are_tied_at_the_cut() -> None:
+    y = np.random.default_rng(8).permutation(np.repeat(np.arange(-60.0, 61.0), 25))
+    y[7] = np.nan
+    levels = _levels(_rate(Fraction(1), 1), len(y))
+    pieces = law_of(y.tolist(), Fraction(1), 1)
+    gaps = [piece for piece in pieces if len(piece.runs) == 1]
+    assert 5 < len(gaps) < 60
+    for piece in gaps:
+        below = sum(key_of(value) < piece.last for value in y[y == y].tolist())
+        distance = abs(2 * below - (len(y) - 1))
+        assert piece.runs == ((TAUS + 1, levels[min(distance, len(levels) - 1)]),)
+
+
 @given(
     st.lists(st.sampled_from([0.0, 1.0, 2.0]), min_size=1, max_size=40),
     st.fractions(Fraction(1, 20), Fraction(4)),

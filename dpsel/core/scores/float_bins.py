@@ -26,9 +26,9 @@ time, and more do not fit in the processor's cache."""
 _BIN_BITS = 5
 # Of the cells of a column so large a part, 1 in so many, may be sorted.
 _FEW = 16
-# Cells of a column that are looked at to choose its bins, and how many of them are left out at
-# either end: outliers share the first and the last bin.
-_SAMPLE, _TAIL = 256, 1
+# Cells of a column that are looked at to choose its bins, how many of them are left out at either
+# end, and how much wider it is taken to be than the others: outliers share the outer bins.
+_SAMPLE, _TAIL, _MARGIN = 256, 1, 0.125
 _DECIMALS = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 
 
@@ -127,6 +127,8 @@ class _Scales:
         high = np.take_along_axis(sample, last - tail, axis=1)[:, 0]
         many = 1 + sample.shape[1] * 2 // 5
         with np.errstate(all="ignore"):
+            margin = _MARGIN * (high - low)
+            low, high = low - margin, high + margin
             span = high - low
             scale = (bins - _SPARE) / span
             densest = np.fmin.reduce(sample[:, many:] - sample[:, :-many], axis=1, initial=np.inf)
@@ -206,9 +208,8 @@ class _Bins:
         room = np.empty(columns * width)
         low, high = self._scales.low[:, np.newaxis], self._scales.high[:, np.newaxis]
         scale = self._scales.scale[:, np.newaxis]
-        first = np.rint(low * scale).astype(np.int64)
         begins = np.arange(columns)[:, np.newaxis] * (self._rows.values.shape[1] * self._rows.bins)
-        begins -= first + _ROUND_BITS
+        begins -= np.rint(low * scale).astype(np.int64) + _ROUND_BITS
         for first in range(0, count, width):
             part = slice(first, first + width)
             cells = self._numbers[:, part]
@@ -249,7 +250,7 @@ class _Bins:
         before = 2 * (self._after - self._sums) - numbers
         better = (before + up > least) | (before - down < -least)
         better |= (up - every > least) | (down + every > least)
-        opened: BoolArray = better.any(axis=0)
+        opened = np.asarray(better.any(axis=0))
         opened[self._scales.single] = False
         return opened
 

@@ -235,17 +235,17 @@ class WeightRule:
 
     def groups(self, y: FloatArray) -> IntArray:
         """Return the group of every row."""
-        groups = np.zeros(len(y), dtype=np.int64)
+        # NaN compares with nothing: it stays in group 0.
+        groups: IntArray = (y == y).astype(np.int64)
         if self.classes > 2:
-            known = (y >= 0) & (y < self.classes)
-            groups[known] = y[known].astype(np.int64) + 1
+            groups *= (y >= 0) & (y < self.classes)
+            known = groups > 0
+            groups[known] += y[known].astype(np.int64)
         elif self.classes == 2:
-            groups[y <= 0] = 1
-            groups[y > 0] = 2
+            groups += y > 0
         else:
-            groups[y < self.center] = 1
-            groups[y == self.center] = 2
-            groups[y > self.center] = 3
+            groups += y >= self.center
+            groups += y > self.center
         return groups
 
     def weights(self, y: FloatArray) -> RowWeights:
