@@ -38,6 +38,9 @@ T = TypeVar("T")
 _KIND = "a table"
 
 _CELLS_AT_ONCE = 1 << 22
+# Of Parquet files, while they fit in the processor's cache; and at least so many of a row group.
+_CELLS_IN_CACHE = 1 << 20
+_CELLS_OF_A_GROUP = 1 << 16
 # Of a batch of columns, with what is made of it, in every thread.
 _COPIES_OF_COLUMNS = 8
 # Of a table that is kept: itself, and what is made of it.
@@ -167,7 +170,8 @@ class WholeColumns:
                     columns[column] = None
             return Batch(first, X, y)
 
-        return y, self._ranges(len(y), read)
+        cells = max(_CELLS_IN_CACHE, len(groups) * _CELLS_OF_A_GROUP)
+        return y, self._ranges(len(y), read, min(cells, _CELLS_AT_ONCE))
 
     def _kept(self, change: Callable[[Batch], Batch]) -> tuple[FloatArray, Iterator[PendingBatch]]:
         """Read and change all rows, and return the target, and a few columns at a time."""
@@ -187,14 +191,20 @@ class WholeColumns:
             progress=self._reporter.progress,
         )
         y = np.concatenate(targets)
-        batches = self._ranges(len(y), lambda f, last: Batch(f, table.columns(f, last), y))
+
+        def read(first: int, last: int) -> Batch:
+            return Batch(first, table.columns(first, last), y)
+
+        batches = self._ranges(len(y), read, _CELLS_AT_ONCE)
         return y, (replace(batch, done=1.0) for batch in batches)
 
-    def _ranges(self, rows: int, read: Callable[[int, int], Batch]) -> Iterator[PendingBatch]:
-        """Yield as many features at a time as fit in memory."""
+    def _ranges(
+        self, rows: int, read: Callable[[int, int], Batch], cells: int
+    ) -> Iterator[PendingBatch]:
+        """Yield so many cells at a time, or as many features as fit in memory."""
         count = len(self._layout.names)
         share = memory_for_tables() // _CELL // _COPIES_OF_COLUMNS // self._threads
-        width = max(1, min(_CELLS_AT_ONCE, share) // max(1, rows))
+        width = max(1, min(cells, share) // max(1, rows))
         # At least a batch for every thread.
         width = min(width, -(-count // self._threads))
         for first in range(0, count, width):
