@@ -294,6 +294,26 @@ def help_group(bench: Bench) -> None:
     report("--help", found, targets)
 
 
+def completion_group(bench: Bench) -> None:
+    """Time what a shell waits for when Tab is pressed."""
+    narrow = bench.folder / "narrow.csv"
+    narrow.write_text("a,b,y\n1,2,3\n")
+    wide = made(bench.folder / "wide_22283.parquet", write_parquet, 100, 22_283, 100)
+    asked = [str(Path(bench.python).parent / "dpsel"), "--complete", "zsh", "select"]
+    commands = {
+        "python -c pass": [bench.python, "-c", "pass"],
+        "an option": [*asked, "t.csv", "--"],
+        "a column of a CSV": [*asked, str(narrow), "--target", ""],
+        "a column of Parquet, of 22,283": [*asked, wide, "--target", ""],
+        "a score": [*asked, "t.csv", "--score", ""],
+        "a ledger": [*asked, "t.csv", "--ledger", ""],
+    }
+    found = compared(commands, 4 * bench.runs)
+    report("completion", found, [])
+    slowest = max(measured.seconds for measured in found.values())
+    print(f"  target: at most 0.15 s: {slowest:.3f} {'met' if slowest <= 0.15 else 'MISSED'}")
+
+
 def kendall_group(bench: Bench) -> None:
     """Compare Kendall scores, and stump with them."""
     table = made(bench.folder / "kendall.parquet", write_parquet, 1_000_000, 51, 1_000_000)
@@ -326,6 +346,7 @@ def two_stage_group(bench: Bench) -> None:
 
 GROUPS = {
     "help": help_group,
+    "completion": completion_group,
     "small": small_group,
     "wide": wide_group,
     "tall": tall_group,

@@ -82,10 +82,33 @@ INTERRUPTED = 130
 _STDOUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO)
 
 
+_SHELL = "[SHELL]"
+_ABOUT_SHELLS = ("--install-completion", "--show-completion")
+
+
 def _print_version(wanted: bool) -> None:
     """Print the version and stop."""
     if wanted:
         typer.echo(f"dpsel {__version__}")
+        raise typer.Exit
+
+
+def _show_completion(shell: str | None) -> None:
+    """Print the script that completes command lines in a shell, and stop."""
+    if shell is not None:
+        from dpsel.cli.shells import script_of
+
+        typer.echo(script_of(shell), nl=False)
+        raise typer.Exit
+
+
+def _install_completion(shell: str | None) -> None:
+    """Put that script where the shell finds it, and stop."""
+    if shell is not None:
+        from dpsel.cli.shells import install
+
+        for line in install(shell):
+            say("note", line)
         raise typer.Exit
 
 
@@ -96,12 +119,32 @@ def root(
             "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
         ),
     ] = False,
+    install_completion: Annotated[
+        str | None,
+        typer.Option(
+            "--install-completion",
+            metavar=_SHELL,
+            callback=_install_completion,
+            is_eager=True,
+            help="Let bash, zsh or fish complete command lines of dpsel from now on.",
+        ),
+    ] = None,
+    show_completion: Annotated[
+        str | None,
+        typer.Option(
+            "--show-completion",
+            metavar=_SHELL,
+            callback=_show_completion,
+            is_eager=True,
+            help="Print the script that does so, to put it in place yourself.",
+        ),
+    ] = None,
 ) -> None:
     """Differentially private feature selection: which columns matter, and no row exposed."""
 
 
 @cache
-def _command_line(asked: str | None, *, alone: bool = False) -> Any:
+def command_line(asked: str | None, *, alone: bool = False) -> Any:
     """Return the command line with the command that is asked for.
 
     Of the others it has the names, or if it is asked for `alone`, nothing.
@@ -125,16 +168,24 @@ def _command_line(asked: str | None, *, alone: bool = False) -> Any:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; errors become one or two plain lines."""
+    if arguments[:1] == ["--complete"]:  # Asked by a shell; nothing else is done.
+        from dpsel.cli.shells import answer
+
+        return answer(arguments[1:])
     debug = "--debug" in arguments
     if not debug:
         warnings.simplefilter("ignore")
     try:
         _check_clock()
+        if len(arguments) == 1 and arguments[0] in _ABOUT_SHELLS:
+            from dpsel.cli.shells import this_shell
+
+            arguments = [*arguments, this_shell()]
         # The options before a command take no values.
         asked = next((argument for argument in arguments if not argument.startswith("-")), None)
         known = asked if asked in COMMANDS else None
         # What stands before a command may ask for the names of all, like --help.
-        command = _command_line(known, alone=known is not None and arguments[0] == known)
+        command = command_line(known, alone=known is not None and arguments[0] == known)
         code = command(args=list(arguments or ["--help"]), standalone_mode=False, prog_name="dpsel")
     except DpselError as error:
         say("error", str(error))

@@ -99,7 +99,7 @@ def _text(path: str) -> str:
 
 def _checked(value: Any, kind: Any, what: str) -> Any:
     """Return a value of TOML as one for an option of this type."""
-    kind = _plain(kind)
+    kind = plain_kind(kind)
     if kind is bool:
         return _of(bool, value, f"{what} must be true or false")
     if kind is int:
@@ -125,7 +125,7 @@ def _joined(values: list[Any], what: str) -> str:
     return ",".join(words)
 
 
-def _plain(kind: Any) -> Any:
+def plain_kind(kind: Any) -> Any:
     """Return a type without what is said about it, and without None."""
     if get_origin(kind) is Annotated:
         kind = get_args(kind)[0]

@@ -17,6 +17,7 @@ from dpsel.records import frozen
 
 _LONG_FOOTER = 1 << 20
 _FEW_ROWS = 1 << 16
+_MOST_OF_SCHEMA = 1 << 26
 _DEEPEST = 100
 _I32, _I64, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12
 _TYPE, _REPETITION, _NAME, _CHILDREN = 1, 3, 4, 5
@@ -48,13 +49,19 @@ def _long_footer(path: Path) -> bytes | None:
 
 def _long_footer_size(file: BinaryIO) -> int:
     """Return how many bytes a footer has, 0 if it is short, or there is none."""
+    length = _footer_size(file)
+    return length if length >= _LONG_FOOTER else 0
+
+
+def _footer_size(file: BinaryIO) -> int:
+    """Return how many bytes a footer has, 0 if there is none."""
     size = file.seek(0, 2)
     if size < 12:
         return 0
     file.seek(size - 8)
     tail = file.read(8)
     length = int.from_bytes(tail[:4], "little")
-    return length if tail[4:] == b"PAR1" and _LONG_FOOTER <= length <= size - 12 else 0
+    return length if tail[4:] == b"PAR1" and length <= size - 12 else 0
 
 
 @frozen
@@ -96,13 +103,7 @@ def footer_shape(footer: bytes) -> FooterShape | None:
 
 def _shape(footer: bytes) -> FooterShape:
     """Go through the schema once."""
-    _, at = _varint(footer, 1)
-    if footer[0] != 0x15 or footer[at] != 0x19:  # The version, and then the list of the schema.
-        raise ValueError
-    count = footer[at + 1] >> 4
-    at += 2
-    if count == 15:
-        count, at = _varint(footer, at)
+    count, at = _schema(footer)
     deepest, open_groups = 0, [1]
     names: list[bytes] = []
     floats = True
@@ -132,6 +133,50 @@ def _shape(footer: bytes) -> FooterShape:
     rows, _ = _varint(footer, at + 1)
     texts = [name.decode() for name in names] if floats else None
     return FooterShape(deepest - 1, rows >> 1, texts)
+
+
+def column_names(path: Path) -> list[str]:
+    """Return the names of a file's columns, of nested ones the outermost; none if it is odd."""
+    with path.open("rb") as file:
+        size = _footer_size(file)
+        if not size:
+            return []
+        file.seek(-8 - size, 2)
+        footer = file.read(min(size, _MOST_OF_SCHEMA))
+    try:
+        return [name.decode() for name in _outermost(footer)]
+    except (IndexError, ValueError):
+        return []
+
+
+def _outermost(footer: bytes) -> list[bytes]:
+    """Return the names of what is right inside the schema."""
+    _, at = _schema(footer)
+    root = _element(footer, at)
+    names: list[bytes] = []
+    at = root.end
+    while len(names) < root.children:
+        element = _element(footer, at)
+        alike = 0
+        if not element.children:
+            alike = _alike(footer, at, element, root.children - len(names) - 1)
+        names += _names(footer, at, element, 1 + alike)
+        at += (1 + alike) * (element.end - at)
+        inside = element.children
+        while inside:
+            within = _element(footer, at)
+            inside += within.children - 1
+            at = within.end
+    return names
+
+
+def _schema(footer: bytes) -> tuple[int, int]:
+    """Return how many groups and columns a schema has, and where the first begins."""
+    _, at = _varint(footer, 1)
+    if footer[0] != 0x15 or footer[at] != 0x19:  # The version, and then the list of the schema.
+        raise ValueError
+    count = footer[at + 1] >> 4
+    return _varint(footer, at + 2) if count == 15 else (count, at + 2)
 
 
 def _alike(footer: bytes, at: int, element: _Element, most: int) -> int:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dpsel.cli.app import COMMANDS, _command_line, commands_within
+from dpsel.cli.app import COMMANDS, command_line, commands_within
 from dpsel.cli.forms import SHORT
 from tests.cli.conftest import Dpsel
 
@@ -15,7 +15,7 @@ NAMES = [*COMMANDS, *(f"{name} {within}" for name in GROUPS for within in WITHIN
 
 def built_command(*names: str) -> Any:
     """Return a command with all its options, as it is called."""
-    command = _command_line(names[0])
+    command = command_line(names[0])
     for name in names:
         command = command.commands[name]
     return command

@@ -1,4 +1,4 @@
-"""The names of the samplers."""
+"""The names of the mechanisms and of their samplers, for those who need no more."""
 
 from enum import StrEnum
 
@@ -11,3 +11,13 @@ class Sampler(StrEnum):
 
     DIRECT = "direct"
     """Looks at all k(d-k)+1 classes: the reference."""
+
+
+MECHANISM_NAMES = (
+    "canonical-lipschitz",
+    "margin-lipschitz",
+    "peeling",
+    "permute-and-flip",
+    "oneshot-laplace",
+    "joint",
+)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from dpsel.core.bounds import Bounds
 from dpsel.core.guarantee import Neighbors, Unit
+from dpsel.core.scores import GROUP
 from dpsel.core.scores.base import Score
 from dpsel.core.scores.kendall import KendallScore
 from dpsel.core.scores.stump import StumpScore
@@ -21,8 +22,6 @@ class ScoreKind:
     all_rows: bool = False
     """Whether a feature needs all rows at once: its work is then shared out by features."""
 
-
-GROUP = "dpsel.scores"
 
 STUMP = "stump"
 

@@ -1,0 +1,205 @@
+"""What can stand at the end of a command line: commands, options, and the words that they take."""
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from os.path import expanduser, expandvars
+from typing import Any, get_type_hints
+
+from dpsel.cli.app import COMMANDS, command_line
+from dpsel.cli.config import plain_kind
+from dpsel.core.mechanisms import MECHANISM_NAMES
+from dpsel.core.scores import GROUP, SCORE_NAMES
+from dpsel.records import frozen
+from dpsel.selection.options import Baseline, Method
+
+SHELLS = ("bash", "zsh", "fish")
+_OF_SHELLS = ("--install-completion", "--show-completion")
+_TABLES = ("TABLE", "TABLE...", "INPUT")
+_FILES = (*_TABLES, "FILE", "FOLDER", "DIR", "OUTPUT", "RECORD", "DICTIONARY")
+_LEDGERS = ("NAME", "[NAME]")
+
+
+@frozen
+class Fitting:
+    """What fits: words, each with a line about it; or whatever files there are."""
+
+    words: tuple[tuple[str, str], ...] = ()
+    files: bool = False
+
+
+def fitting(words: Sequence[str]) -> Fitting:
+    """Return what fits at the end of a command line.
+
+    Args:
+        words: All that follow `dpsel`; the last one, which may be empty, is not finished yet.
+    """
+    *before, last = words
+    if before and before[-1] in _OF_SHELLS:
+        return _those(last, [(name, "") for name in SHELLS])
+    place = next((at for at, word in enumerate(before) if word in COMMANDS), None)
+    if place is None:
+        commands = list(COMMANDS.items())
+        return _those(last, _options(command_line(None), ()) if last.startswith("-") else commands)
+    command = command_line(before[place], alone=True).commands[before[place]]
+    rest = before[place + 1 :]
+    if not hasattr(command, "commands"):
+        return _of_command(command, rest, last)
+    if rest and rest[0] in command.commands:
+        return _of_command(command.commands[rest[0]], rest[1:], last)
+    within = [(name, _sentence(one.help)) for name, one in command.commands.items()]
+    return _those(last, within)
+
+
+def _of_command(command: Any, words: Sequence[str], last: str) -> Fitting:
+    """Return what fits behind a command and some of its words."""
+    line = _Line(command, words)
+    if line.open is not None:
+        return line.values(line.open, last)
+    flag, sign, begun = last.partition("=")
+    if sign and flag.startswith("--") and flag in line.options and not line.finished:
+        found = line.values(line.options[flag], begun)
+        return Fitting(tuple((f"{flag}={word}", about) for word, about in found.words), found.files)
+    argument = line.next_argument()
+    if not line.finished and (argument is None or last.startswith("-")):
+        return _those(last, _options(command, line.given))
+    return Fitting() if argument is None else line.values(argument, last)
+
+
+class _Line:
+    """The words behind a command: what they give to which of its parameters."""
+
+    def __init__(self, command: Any, words: Sequence[str]) -> None:
+        """Go through the words."""
+        self._kinds = get_type_hints(command.callback, include_extras=True)
+        self.options = {
+            flag: parameter
+            for parameter in command.params
+            for flag in parameter.opts
+            if parameter.param_type_name == "option"
+        }
+        self._arguments = [one for one in command.params if one.param_type_name == "argument"]
+        self.given: dict[str, str] = {}
+        """What was given to options, by their names."""
+        self._placed: list[str] = []
+        self.open: Any = None
+        """The option whose word comes next."""
+        self.finished = False
+        """Whether no more options can come."""
+        for word in words:
+            self._take(word)
+
+    def _take(self, word: str) -> None:
+        """Take the next word."""
+        if self.open is not None:
+            self.given[self.open.name] = word
+            self.open = None
+        elif word == "--":
+            self.finished = True
+        elif self.finished or word == "-" or not word.startswith("-"):
+            self._placed.append(word)
+        else:
+            flag, sign, value = word.partition("=")
+            # Of short flags in one word, the last one may take a value.
+            option = self.options.get(flag if word.startswith("--") else f"-{flag[-1]}")
+            if option is not None:
+                self.given[option.name] = value
+                self.open = None if option.is_flag or sign else option
+
+    def next_argument(self) -> Any:
+        """Return the argument that the next word is, None if there is none left."""
+        repeated = [one for one in self._arguments if one.nargs < 0]
+        return next(iter([*self._arguments[len(self._placed) :], *repeated]), None)
+
+    def values(self, parameter: Any, last: str) -> Fitting:
+        """Return the words that a parameter takes."""
+        if parameter.metavar in _FILES:
+            return Fitting(files=True)
+        kind = plain_kind(self._kinds.get(parameter.name))
+        if isinstance(kind, type) and issubclass(kind, Enum):
+            return _those(last, [(str(choice.value), "") for choice in kind])
+        # Of words with commas between them, the last is not finished.
+        many = parameter.metavar in ("NAMES", "LIST", "WHAT")
+        head, comma, last = last.rpartition(",") if many else ("", "", last)
+        found = [
+            (head + comma + word, about)
+            for word, about in _those(
+                last, [(word, "") for word in self._words(parameter, last)]
+            ).words
+            if not many or "," not in word
+        ]
+        return Fitting(tuple(found))
+
+    def _words(self, parameter: Any, last: str) -> Iterator[str]:
+        """Yield the words that a parameter takes, if they are known."""
+        flag = parameter.opts[0]
+        if parameter.metavar in ("COLUMN", "NAMES") or flag == "--truth":
+            yield from self._columns()
+        if flag == "--ledger" or (parameter.metavar in _LEDGERS and parameter in self._arguments):
+            yield from self._ledgers()
+        elif flag == "--score":
+            yield from (*SCORE_NAMES, *_offered_scores())
+        elif flag == "--mechanism":
+            yield from MECHANISM_NAMES
+        elif flag == "--method":
+            yield from _methods(last)
+        elif flag == "--cluster":
+            yield from ("slurm", "tcp://", "tls://")
+        elif flag == "--date":
+            yield "today"
+        if parameter.metavar == "WHAT":
+            yield from ("lasso", "sis")
+
+    def _columns(self) -> list[str]:
+        """Return the names of the columns of the table that the line has so far."""
+        from dpsel.tables.header import header_names
+
+        arguments = zip(self._arguments, self._placed, strict=False)
+        tables = [word for one, word in arguments if one.metavar in _TABLES]
+        place = self.given.get("like") or next(iter(tables), "")
+        separator = self.given.get("separator")
+        return header_names(expanduser(expandvars(place)), separator) if place else []
+
+    def _ledgers(self) -> list[str]:
+        """Return the names of the ledgers."""
+        from dpsel.budget.database import ledger_names
+        from dpsel.budget.place import is_there, ledger_place
+
+        given = self.given.get("ledger_file")
+        place = ledger_place(None if given is None else expanduser(expandvars(given)))
+        return ledger_names(place) if is_there(place) else []
+
+
+def _those(last: str, words: Sequence[tuple[str, str]]) -> Fitting:
+    """Return the words that begin like the one that is not finished."""
+    return Fitting(tuple(found for found in words if found[0].startswith(last)))
+
+
+def _options(command: Any, given: Sequence[str] | dict[str, str]) -> list[tuple[str, str]]:
+    """Return the options of a command that were not given, or can be given again."""
+    options = [one for one in command.params if one.param_type_name == "option" and not one.hidden]
+    found = [
+        (one.opts[0], _sentence(one.help))
+        for one in options
+        if one.multiple or one.name not in given
+    ]
+    return [*found, ("--help", "Show the help text.")]
+
+
+def _sentence(help_text: str | None) -> str:
+    """Return the first sentence of a help text."""
+    return (help_text or "").partition("\n")[0].partition(". ")[0].rstrip(".")
+
+
+def _offered_scores() -> list[str]:
+    """Return the scores that installed packages offer."""
+    from importlib.metadata import entry_points
+
+    return sorted(point.name for point in entry_points(group=GROUP))
+
+
+def _methods(last: str) -> list[str]:
+    """Return the methods of `evaluate`: by one name, and by two once there is a slash."""
+    if "/" in last:
+        first = (*SCORE_NAMES, str(Baseline.TWO_STAGE))
+        return [f"{score}/{mechanism}" for score in first for mechanism in MECHANISM_NAMES]
+    return list(dict.fromkeys([*map(str, Method), *map(str, Baseline)]))

@@ -1,0 +1,79 @@
+"""The names of a local table's columns, for completion: quick, and quiet if there are none.
+
+A text's are in its first line, those of Parquet in the footer; no row is looked at, and numpy,
+polars and pyarrow are not imported.
+"""
+
+import csv
+import gzip
+import os
+import re
+from glob import escape, iglob
+from pathlib import Path
+
+from dpsel.tables.formats import (
+    ENDINGS,
+    FORMATS,
+    Compression,
+    InputFormat,
+    compression_of,
+    format_of,
+)
+from dpsel.tables.parquet_footer import column_names
+
+_MOST_BYTES = 1 << 24
+_BOM = b"\xef\xbb\xbf"
+
+
+def header_names(place: str, separator: str | None) -> list[str]:
+    """Return the printable names of a local table's columns, none if they cannot be told.
+
+    Privacy:
+        Domain: the first line of a text, or the schema of a Parquet file: both are public.
+        Guarantee: none is needed; no cell is looked at.
+        Tested by: tests/tables/test_header.py
+    """
+    path = _first_file(Path(place))
+    if path is None:
+        return []
+    with path.open("rb") as file:
+        first = file.read(8)
+    found = format_of(path.name, lambda: first)
+    if found is InputFormat.PARQUET:
+        names = column_names(path)
+    elif FORMATS[found].typed:
+        return []
+    else:
+        names = _names(_first_line(path, first), separator or FORMATS[found].separator or ",")
+    return [name for name in names if name and name.isprintable()]
+
+
+def _first_file(place: Path) -> Path | None:
+    """Return a file, or one of those of a folder or glob; nothing that cannot be read twice."""
+    if place.is_file():
+        return place
+    # Of a folder, what is right in it or in its folders: to look further may take any time.
+    inside = (os.path.join(escape(str(place)), below) for below in ("*", "*/*"))
+    patterns = inside if place.is_dir() else [str(place)]
+    found = (Path(path) for pattern in patterns for path in iglob(pattern))
+    return next((path for path in found if path.suffix.lower() in ENDINGS and path.is_file()), None)
+
+
+def _first_line(path: Path, first: bytes) -> bytes:
+    """Return the first line with anything in it; of a very long one the whole names."""
+    compression = compression_of(first)
+    if compression is Compression.ZSTD:
+        return b""
+    with gzip.open(path) if compression is Compression.GZIP else path.open("rb") as file:
+        line = b"\n"
+        while line and not line.removeprefix(_BOM).strip():
+            line = file.readline(_MOST_BYTES)
+    # Whatever is behind another line end is a row.
+    return re.split(rb"[\r\n]", line.removeprefix(_BOM), maxsplit=1)[0]
+
+
+def _names(line: bytes, separator: str) -> list[str]:
+    """Return the names in a first line; one that goes on behind it is left out."""
+    names = next(csv.reader([line.decode(errors="replace")], delimiter=separator), [])
+    cut = len(line) >= _MOST_BYTES - 1 or line.count(b'"') % 2
+    return names[:-1] if cut else names

@@ -1,0 +1,104 @@
+"""Names of columns without a look at a row."""
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from dpsel.tables.header import header_names
+from dpsel.tables.parquet_footer import column_names
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        (b"a,b c,d\n1,2,3\n", ["a", "b c", "d"]),
+        (b"\xef\xbb\xbf\n\r\na,b\r\n1,2\r\n", ["a", "b"]),
+        (b'"a,b","say ""x""",c\n1,2,3\n', ["a,b", 'say "x"', "c"]),
+        (b"a", ["a"]),
+        (b"", []),
+        (b"\n\n", []),
+        # All of these would show a cell if a second line were taken for a part of the first.
+        (b'a,"b\nsecret,1\n","secret"\n', ["a"]),
+        (b"a,b\rsecret,1\rsecret,2\r", ["a", "b"]),
+        (b'a,"b\rsecret"\n', ["a"]),
+        (b"a,\x1b[31mred,,\xffb\n1,2,3,4\n", ["a", "\ufffdb"]),
+    ],
+)
+def test_names_are_those_of_the_first_line_alone(
+    tmp_path: Path, content: bytes, names: list[str]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    assert header_names(str(path), None) == names
+    packed = tmp_path / "t.csv.gz"
+    packed.write_bytes(gzip.compress(content))
+    assert header_names(str(packed), None) == names
+
+
+def test_names_are_split_where_the_user_or_the_format_says(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a;b,c\n1;2\n")
+    (tmp_path / "t.tsv").write_text("a\tb,c\n1\t2\n")
+    assert header_names(str(tmp_path / "t.csv"), ";") == ["a", "b,c"]
+    assert header_names(str(tmp_path / "t.tsv"), None) == ["a", "b,c"]
+
+
+@pytest.mark.parametrize("columns", [1, 3, 14, 15, 300, 20_000])
+def test_names_of_parquet_are_those_of_its_schema(tmp_path: Path, columns: int) -> None:
+    path = tmp_path / "t.parquet"
+    frame = pl.DataFrame({f"column {j}": [float(j), 1.0] for j in range(columns)})
+    frame.write_parquet(path)
+    assert column_names(path) == frame.columns
+    assert header_names(str(path), None) == frame.columns
+
+
+def test_of_nested_columns_the_outermost_is_named(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {
+            "n\u00fcmber": [1, 2],
+            "who": [{"name": "a", "at": {"street": "b"}}, None],
+            "many": [[[1.0]], []],
+            "word": ["x", None],
+            "flag": [True, False],
+        }
+    )
+    frame.write_parquet(tmp_path / "t.parquet")
+    assert column_names(tmp_path / "t.parquet") == frame.columns
+
+
+def test_damaged_parquet_has_no_names(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({f"c{j}": ["secret"] for j in range(9)}).write_parquet(path)
+    whole = path.read_bytes()
+    for content in (b"", b"PAR1", whole[:-1], whole[:-8] + b"\xff\xff\xff\x7fPAR1"):
+        path.write_bytes(content)
+        assert header_names(str(path), None) == []
+    size = int.from_bytes(whole[-8:-4], "little")
+    known = {f"c{j}" for j in range(9)}
+    for place in range(len(whole) - 8 - size, len(whole) - 8):
+        path.write_bytes(whole[:place] + b"\xff" + whole[place + 1 :])
+        found = " ".join(set(header_names(str(path), None)) - known)
+        assert "secret" not in found
+
+
+def test_a_folder_or_glob_has_the_names_of_one_of_its_files(tmp_path: Path) -> None:
+    inside = tmp_path / "parts" / "day=1"
+    inside.mkdir(parents=True)
+    (tmp_path / "parts" / "README").write_text("nothing\n")
+    pl.DataFrame({"a": [1], "b": [2]}).write_parquet(inside / "0.parquet")
+    assert header_names(str(tmp_path / "parts"), None) == ["a", "b"]
+    assert header_names(str(tmp_path / "parts" / "*" / "*.parquet"), None) == ["a", "b"]
+    assert header_names(str(tmp_path / "none" / "*.parquet"), None) == []
+
+
+def test_names_are_found_without_arrays(tmp_path: Path) -> None:
+    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "t.parquet")
+    code = (
+        "import sys; from dpsel.tables.header import header_names\n"
+        "assert header_names(sys.argv[1], None) == ['a']\n"
+        "assert not {'numpy', 'polars', 'pyarrow'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, tmp_path / "t.parquet"], check=True)
