@@ -88,7 +88,8 @@ def test_a_half_is_rounded_the_same_way_in_every_group() -> None:
     groups = np.tile(np.arange(4), len(halves))
     slots = RowSlots.of(groups, VALUES)
     one = np.ones(1)
-    scales = float_bins._Scales(-10 * one, 10 * one, one, np.zeros(1, dtype=np.bool_))
+    single = np.zeros(1, dtype=np.bool_)
+    scales = float_bins._Scales(-10 * one, 10 * one, one, np.nan * one, single)
     bins = float_bins._Bins(column, None, slots, scales)
     (_, found) = next(bins._slots())
     expected = np.rint(column[0]) + 10 + groups * slots.bins
@@ -97,7 +98,15 @@ def test_a_half_is_rounded_the_same_way_in_every_group() -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    ["whole", "decimals", "almost decimals", "missing", "outliers", "far", "infinite", "ties"],
+    [
+        *("whole", "decimals", "almost decimals", "missing", "outliers", "far", "infinite", "ties"),
+        *(
+            "zeros",
+            "mostly zeros",
+            "a common value among its neighbors",
+            "a common value at the end",
+        ),
+    ],
 )
 def test_columns_of_all_kinds_get_the_best_of_all_questions(kind: str) -> None:
     rng = np.random.default_rng(6)
@@ -113,6 +122,12 @@ def test_columns_of_all_kinds_get_the_best_of_all_questions(kind: str) -> None:
             "far": 1e9 + normal,
             "infinite": np.where(rng.random(n) < 0.05, -np.inf, normal),
             "ties": normal.repeat(3)[:n],
+            "zeros": np.where(rng.random(n) < 0.5, -0.0, normal),
+            "mostly zeros": np.where(rng.random(n) < 0.9, 0.0, np.exp(normal)),
+            "a common value among its neighbors": rng.permutation(
+                [*near(0.7, 2), *[0.7] * (n // 4), *normal][:n]
+            ),
+            "a common value at the end": np.maximum(normal, -0.5),
         }[kind]
         # Beside others, with which it shares all arrays.
         columns = np.stack([normal, column, np.full(n, np.nan), column[::-1]])

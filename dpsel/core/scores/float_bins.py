@@ -18,8 +18,8 @@ _ROUND = 1.5 * 2.0**52
 _ROUND_BITS = np.float64(_ROUND).view(np.int64)
 # Products up to here are right within 1/8, and far from where sums are no whole numbers.
 _FARTHEST = 2.0**50
-# Bins that are left free, as rounding may need one at either end.
-_SPARE = 4
+# Bins that are left free: rounding may need one at either end, and a common value takes two.
+_SPARE = 6
 CELLS_AT_ONCE = 1 << 20
 """Cells that are worked on at once. With 2^18 two threads wait for Python's lock a third of the
 time, and more do not fit in the processor's cache."""
@@ -29,6 +29,10 @@ _FEW = 16
 # Cells of a column that are looked at to choose its bins, how many of them are left out at either
 # end, and how much wider it is taken to be than the others: outliers share the outer bins.
 _SAMPLE, _TAIL, _MARGIN = 256, 1, 0.125
+# Columns are left out of which 2/5 lie closer together than this part of the whole: 1 in so many.
+_DENSEST = 8
+# What is more often in the sample than 1 in so many is common.
+_COMMON = 16
 _DECIMALS = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 
 
@@ -108,33 +112,34 @@ def ask_in_bins(
 
 @frozen
 class _Scales:
-    """How columns are cut into bins: by rint(x * scale), of x between low and high."""
+    """How columns are cut into bins: by rint(x * scale), of x between low and high.
+
+    A common value, NaN for none, has a bin of its own: it is moved on by one bin, and the numbers
+    above it by two.
+    """
 
     low: FloatArray
     high: FloatArray
     scale: FloatArray
+    common: FloatArray
     single: BoolArray
-    """Whether all numbers in a bin are the same."""
+    """Whether all numbers in a bin are the same, in any bin of the column."""
 
     @staticmethod
     def of(numbers: FloatArray, bins: int) -> "_Scales":
-        """Choose by a sample of each column; what changes no score, only how long it takes."""
+        """Choose by a sample of each column; which changes no score, only how long it takes."""
         step = -(-numbers.shape[1] // _SAMPLE)
         sample = np.sort(numbers[:, ::step], axis=1)
-        last = np.count_nonzero(~np.isnan(sample), axis=1, keepdims=True) - 1
-        tail = np.clip(last // 2, 0, _TAIL)
-        low = np.take_along_axis(sample, tail, axis=1)[:, 0]
-        high = np.take_along_axis(sample, last - tail, axis=1)[:, 0]
-        many = 1 + sample.shape[1] * 2 // 5
+        common = _common(sample)
+        others = sample
+        if not np.isnan(common).all():
+            others = np.sort(np.where(sample == common[:, np.newaxis], np.nan, sample), axis=1)
+        low, high, densest = _spread(others)
         with np.errstate(all="ignore"):
-            margin = _MARGIN * (high - low)
-            low, high = low - margin, high + margin
-            span = high - low
-            scale = (bins - _SPARE) / span
-            densest = np.fmin.reduce(sample[:, many:] - sample[:, :-many], axis=1, initial=np.inf)
-            scale[~(densest > span / 8)] = np.nan
+            scale = (bins - _SPARE) / (high - low)
+            scale[~(densest * _DENSEST > high - low)] = np.nan
             scale[np.maximum(np.abs(low), np.abs(high)) * scale > _FARTHEST] = np.nan
-        found = _Scales(low, high, scale, np.zeros(len(low), dtype=np.bool_))
+        found = _Scales(low, high, scale, common, np.zeros(len(low), dtype=np.bool_))
         for column, decimals in _rounded(sample):
             found._cut_by_value(column, numbers[column], decimals, bins)
         return found
@@ -142,12 +147,23 @@ class _Scales:
     def _cut_by_value(self, column: int, cells: FloatArray, decimals: float, bins: int) -> None:
         """Give each value of a column a bin, if they are few and all have few decimals."""
         low, high = np.fmin.reduce(cells), np.fmax.reduce(cells)
-        # So that numbers and their products are whole numbers, or right within 1/8.
         far = max(abs(low), abs(high)) * decimals > _FARTHEST
         if far or not (high - low) * decimals < bins - _SPARE or not _is_rounded(cells, decimals):
             return
-        self.low[column], self.high[column] = low, high
-        self.scale[column], self.single[column] = decimals, True
+        self.low[column], self.high[column], self.scale[column] = low, high, decimals
+        self.common[column], self.single[column] = np.nan, True
+
+    def first(self) -> IntArray:
+        """Return what the smallest number of each column comes to."""
+        return np.rint(self.low * self.scale).astype(np.int64)
+
+    def alone(self, bins: int) -> BoolArray:
+        """Tell which bins of each column hold one value only."""
+        found = np.repeat(self.single[:, np.newaxis], bins, axis=1)
+        columns = np.flatnonzero(~np.isnan(self.common))
+        place = np.rint(np.clip(self.common, self.low, self.high) * self.scale)[columns]
+        found[columns, place.astype(np.int64) - self.first()[columns] + 1] = True
+        return found
 
     @property
     def usable(self) -> BoolArray:
@@ -156,7 +172,31 @@ class _Scales:
 
     def columns(self, which: BoolArray) -> "_Scales":
         """Return those of some columns."""
-        return _Scales(self.low[which], self.high[which], self.scale[which], self.single[which])
+        low, high, scale = self.low[which], self.high[which], self.scale[which]
+        return _Scales(low, high, scale, self.common[which], self.single[which])
+
+
+def _common(sample: FloatArray) -> FloatArray:
+    """Return a value that is common in a sorted sample, for every column; NaN for none."""
+    many = 1 + sample.shape[1] // _COMMON
+    again = sample[:, many:] == sample[:, :-many]
+    found = np.full(len(sample), np.nan)
+    columns, places = np.nonzero(again)
+    found[columns] = sample[columns, places]
+    return found
+
+
+def _spread(sample: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return about where a column begins and ends, and how wide the densest 2/5 of it are."""
+    last = np.count_nonzero(~np.isnan(sample), axis=1, keepdims=True) - 1
+    tail = np.where(last < _SAMPLE // 8, 0, _TAIL)
+    low = np.take_along_axis(sample, tail, axis=1)[:, 0]
+    high = np.take_along_axis(sample, np.maximum(last - tail, 0), axis=1)[:, 0]
+    further = np.arange(sample.shape[1]) + 1 + last * 2 // 5
+    with np.errstate(all="ignore"):
+        width = np.take_along_axis(sample, np.clip(further, 0, last), axis=1) - sample
+        margin = _MARGIN * (high - low)
+        return low - margin, high + margin, np.where(further <= last, width, np.inf).min(axis=1)
 
 
 def _rounded(sample: FloatArray) -> Iterator[tuple[int, float]]:
@@ -200,6 +240,7 @@ class _Bins:
         self._counts = counts.reshape(shape)
         self._sums = self._weighed(rows.values)
         self._after = np.cumsum(self._sums, axis=-1)
+        self._alone = scales.alone(rows.bins)
 
     def _slots(self) -> Iterator[tuple[FloatArray, IntArray]]:
         """Yield some cells at a time, and where they are counted."""
@@ -209,7 +250,9 @@ class _Bins:
         low, high = self._scales.low[:, np.newaxis], self._scales.high[:, np.newaxis]
         scale = self._scales.scale[:, np.newaxis]
         begins = np.arange(columns)[:, np.newaxis] * (self._rows.values.shape[1] * self._rows.bins)
-        begins -= np.rint(low * scale).astype(np.int64) + _ROUND_BITS
+        begins -= self._scales.first()[:, np.newaxis] + _ROUND_BITS
+        common = self._scales.common[:, np.newaxis]
+        any_common = not np.isnan(common).all()
         for first in range(0, count, width):
             part = slice(first, first + width)
             cells = self._numbers[:, part]
@@ -219,6 +262,9 @@ class _Bins:
             rounded += self._rows.begins[part]
             slots = rounded.view(np.int64)
             slots += begins
+            if any_common:
+                slots += cells >= common
+                slots += cells > common
             if self._missing is not None:
                 # Group 0 does not count.
                 np.copyto(slots, 0, where=self._missing[:, part])
@@ -234,25 +280,20 @@ class _Bins:
     def ask_between(self, totals: Totals, best: IntArray) -> None:
         """Raise `best` to the best threshold between bins; and value, if bins have only one."""
         np.maximum(best, farthest(self._after, totals.numbers), out=best)
-        single = self._scales.single
-        if single.any():
-            values = farthest(self._sums[:, single], totals.every[:, single])
-            best[:, single] = np.maximum(best[:, single], values)
+        if self._alone.any():
+            values = np.abs(2 * self._sums - totals.every[..., np.newaxis])
+            np.maximum(best, np.where(self._alone, values, 0).max(axis=-1), out=best)
 
     def opened(self, totals: Totals, best: IntArray) -> BoolArray:
-        """Tell for each column which bins may hold a better question."""
-        up = self._weighed(np.maximum(self._rows.values, 0))
-        up += up
-        down = up - self._sums
-        down -= self._sums
+        """Tell for each column which bins of several values may hold a better question."""
         least, numbers = best[..., np.newaxis], totals.numbers[..., np.newaxis]
         every = totals.every[..., np.newaxis]
+        up = 2 * self._weighed(np.maximum(self._rows.values, 0))
+        down = up - 2 * self._sums
         before = 2 * (self._after - self._sums) - numbers
         better = (before + up > least) | (before - down < -least)
         better |= (up - every > least) | (down + every > least)
-        opened = np.asarray(better.any(axis=0))
-        opened[self._scales.single] = False
-        return opened
+        return np.asarray(better.any(axis=0) & ~self._alone)
 
     def rows(self, opened: BoolArray) -> IntArray:
         """Return how many cells of each column are in opened bins."""
