@@ -127,7 +127,7 @@ class PlainCommand(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help text."""
-        _show_flags_alone(self.get_params(ctx))
+        show_flags_alone(self.get_params(ctx))
         super().format_help(ctx, formatter)
 
 
@@ -136,11 +136,11 @@ class PlainGroup(TyperGroup, PlainCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help text."""
-        _show_flags_alone(self.get_params(ctx))
+        show_flags_alone(self.get_params(ctx))
         super().format_help(ctx, formatter)
 
 
-def _show_flags_alone(parameters: Sequence[Any]) -> None:
+def show_flags_alone(parameters: Sequence[Any]) -> None:
     """Let the help show flags without a type: there is no word to give."""
     for parameter in parameters:
         if getattr(parameter, "is_flag", False):

@@ -1,4 +1,4 @@
-"""Seeded runs and help texts, word for word: what a change of the house must leave as it is.
+"""Seeded runs, help texts and the man page, word for word: what only a meant change may change.
 
 Written again, after a change that is meant, by `DPSEL_GOLDEN=write pytest -n 0 tests/golden`.
 """
@@ -14,8 +14,10 @@ import polars as pl
 import pytest
 
 from dpsel.cli.app import run
+from dpsel.cli.man import man_page
 
 HERE = Path(__file__).parent
+MAN_PAGE = HERE.parents[1] / "man" / "dpsel.1"
 WRITE = os.environ.get("DPSEL_GOLDEN") == "write"
 
 SCORES = ("dot", "covariance", "kendall")
@@ -154,3 +156,12 @@ def test_help_texts_are_the_same_as_before(
     monkeypatch.setenv("COLUMNS", "80")
     found = {name: outcome((*name.split(), "--help"), capfd) for name in COMMANDS}
     compare("help.json", found)
+
+
+def test_the_man_page_is_that_of_the_help_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    # It keeps the day on which it was made.
+    day = MAN_PAGE.read_text().split()[3]
+    if WRITE:
+        MAN_PAGE.write_text(man_page(day))
+    assert MAN_PAGE.read_text() == man_page(day)

@@ -1,0 +1,138 @@
+"""The man page, made from the help texts.
+
+    python -m dpsel.cli.man [YYYY-MM-DD] > man/dpsel.1
+
+The day is today's (UTC) unless it is given.
+"""
+
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import typer
+
+from dpsel import __version__
+from dpsel.budget.place import FILE_VARIABLE, NAME_VARIABLE, REQUIRE_END_TO_END, REQUIRE_LEDGER
+from dpsel.cli.app import COMMANDS, command_line
+from dpsel.cli.forms import show_flags_alone
+from dpsel.system.output import print_text
+
+_WIDTH = 78
+_VARIABLES = {
+    NAME_VARIABLE: "The ledger that pays for a run without --ledger.",
+    FILE_VARIABLE: "The SQLite file of the ledgers, without --ledger-file.",
+    REQUIRE_LEDGER: "If it is 1: refuse a run that no ledger is charged for.",
+    REQUIRE_END_TO_END: "If it is 1: refuse a guarantee that covers the selection only.",
+}
+
+
+def man_page(day: str) -> str:
+    """Return the man page of all commands, in roff with the macros of man(7)."""
+    root = command_line(None)
+    about, _, _ = root.help.partition(":")
+    lines = [
+        f'.TH DPSEL 1 {day} "dpsel {__version__}" "User Commands"',
+        ".SH NAME",
+        _text(f"dpsel - {about[0].lower()}{about[1:]}"),
+        ".SH SYNOPSIS",
+        ".B dpsel",
+        r".RI [ OPTIONS ]\~ COMMAND \~[ OPTIONS ]\~[ ARGUMENTS ]",
+        ".SH DESCRIPTION",
+        _text(root.help),
+        *(line for name, about in COMMANDS.items() for line in _entry(_bold(name), about)),
+        ".SH OPTIONS",
+        *_options(root, "dpsel"),
+        ".SH COMMANDS",
+    ]
+    for name in COMMANDS:
+        command = command_line(name, alone=True).commands[name]
+        lines += _section(command, f"dpsel {name}")
+        for within, one in getattr(command, "commands", {}).items():
+            lines += _section(one, f"dpsel {name} {within}")
+    lines += [".SH EXIT STATUS", _text(root.epilog.removeprefix("Exit codes: "))]
+    lines.append(".SH ENVIRONMENT")
+    lines += [line for name, about in _VARIABLES.items() for line in _entry(_bold(name), about)]
+    return "\n".join(lines) + "\n"
+
+
+def _section(command: Any, path: str) -> Iterator[str]:
+    """Yield what there is to say about one command."""
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    words = " ".join([path, *(one.metavar for one in arguments), "[OPTIONS]"])
+    if hasattr(command, "commands"):
+        words = f"{path} COMMAND"
+    yield f".SS {_escaped(words)}"
+    for number, paragraph in enumerate((command.help or "").split("\n\n")):
+        if number:
+            yield ".PP"
+        yield _text(paragraph)
+    for argument in arguments:
+        yield from _entry(f"\\fI{_escaped(argument.metavar)}\\fR", argument.help)
+    if not hasattr(command, "commands"):
+        yield from _options(command, path)
+
+
+def _options(command: Any, path: str) -> Iterator[str]:
+    """Yield the options of a command, in the groups of its help text."""
+    context = typer.Context(command, info_name=path, help_option_names=["-h", "--help"])
+    options = [one for one in command.get_params(context) if one.param_type_name == "option"]
+    show_flags_alone(options)
+    panels = list(dict.fromkeys(one.rich_help_panel for one in options))
+    for panel in sorted(panels, key=lambda panel: panel is not None):
+        if panel is not None:
+            yield from (".PP", f"\\fI{_escaped(panel)}:\\fR")
+        for option in options:
+            if option.rich_help_panel == panel:
+                yield from _entry(_flags(option, context), _about(option, context))
+
+
+def _flags(option: Any, context: Any) -> str:
+    """Return how an option is written, with what it takes."""
+    flags = ", ".join(_bold(flag) for flag in sorted(option.opts, key=len))
+    metavar = option.display_type_rich(context)
+    return f"{flags} \\fI{_escaped(metavar.strip('<>'))}\\fR" if metavar else flags
+
+
+def _about(option: Any, context: Any) -> str:
+    """Return what the help says about an option, with its default."""
+    _, about = option.get_help_record(context)
+    return " ".join(str(about).replace("\\[", "[").split())
+
+
+def _entry(head: str, about: str) -> Sequence[str]:
+    """Return a word and what is said about it, indented."""
+    return ".TP", head, _text(about)
+
+
+def _bold(word: str) -> str:
+    return f"\\fB{_escaped(word)}\\fR"
+
+
+def _text(paragraph: str) -> str:
+    """Return a paragraph as lines of text; each sentence starts one, as roff wants it."""
+    sentences = _escaped(paragraph).replace(". ", ".\n").replace("? ", "?\n").split("\n")
+    lines = [
+        line
+        for sentence in sentences
+        for line in textwrap.wrap(sentence, _WIDTH, break_on_hyphens=False, break_long_words=False)
+    ]
+    # At the start of a line, these two would be instructions.
+    return "\n".join(f"\\&{line}" if line.startswith((".", "'")) else line for line in lines)
+
+
+def _escaped(text: str) -> str:
+    """Return a text whose signs are all shown as they are."""
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga").replace("^", "\\(ha")
+    return "".join(sign if sign.isascii() else f"\\[u{ord(sign):04X}]" for sign in text)
+
+
+def main() -> None:
+    """Print the page."""
+    day = sys.argv[1] if len(sys.argv) > 1 else f"{datetime.now(UTC):%Y-%m-%d}"
+    print_text(man_page(day))
+
+
+if __name__ == "__main__":
+    main()
