@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import dpsel
+from dpsel.cli.completion import SHELLS
 
 ROOT = Path(__file__).parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -90,7 +91,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.long
-def test_the_wheel_has_the_licence_and_schemas_and_no_tests(built: Path) -> None:
+def test_the_wheel_has_the_licence_the_schemas_the_man_page_and_no_tests(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert any(name.endswith("licenses/LICENSE") for name in names)
@@ -98,6 +99,8 @@ def test_the_wheel_has_the_licence_and_schemas_and_no_tests(built: Path) -> None
     made = {path.relative_to(ROOT).as_posix() for path in (ROOT / "dpsel").rglob("*.json")}
     assert made
     assert made <= set(names)
+    assert any(name.endswith(".data/data/share/man/man1/dpsel.1") for name in names)
+    assert {f"dpsel/cli/scripts/complete.{shell}" for shell in SHELLS} <= set(names)
     assert not [name for name in names if not name.startswith("dpsel")]
 
 
@@ -106,7 +109,13 @@ def test_the_sdist_has_what_its_tests_need(built: Path) -> None:
     (sdist,) = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    for name in ("LICENSE", "README.md", "sample_data/visits.csv", "tests/test_docs.py"):
+    for name in (
+        "LICENSE",
+        "README.md",
+        "sample_data/visits.csv",
+        "tests/test_docs.py",
+        "man/dpsel.1",
+    ):
         assert name in names
 
 
