@@ -15,7 +15,7 @@ from types import UnionType
 from typing import Annotated, Any, get_args, get_origin
 
 from dpsel.errors import InputError
-from dpsel.system.text import nearest, parsed
+from dpsel.system.text import nearest, parsed, text_of
 
 # Options that take several words with commas between them.
 _LISTS = ("LIST", "NAMES", "A,B,C")
@@ -48,7 +48,7 @@ def read_config(
     options = options_by_word(parameters)
     arguments = [found.name for found in parameters if found.param_type_name == "argument"]
     found: dict[str, Any] = {}
-    for key, value in parsed(_text(path), label, "TOML").items():
+    for key, value in parsed(text_of(path, "--config"), label, "TOML").items():
         word = str(key).replace("_", "-")
         if word in (*_ON_THE_COMMAND_LINE, *arguments):
             raise InputError(f"{label}: '{word}' belongs on the command line")
@@ -83,18 +83,6 @@ def given_options(context: Any) -> dict[str, Any]:
     return {
         word: value.value if isinstance(value, Enum) else value for word, value in found.items()
     }
-
-
-def _text(path: str) -> str:
-    """Return the file as text."""
-    if not path:
-        raise InputError("--config: the name of the file is empty")
-    try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except (OSError, ValueError):
-        raise InputError(f"{path}: cannot be read as text") from None
 
 
 def _checked(value: Any, kind: Any, what: str) -> Any:

@@ -9,14 +9,13 @@ from dpsel.dictionary.options import DictionaryFormat
 from dpsel.dictionary.redcap import NAME, read_redcap
 from dpsel.dictionary.smartnoise import read_smartnoise
 from dpsel.dictionary.table_schema import read_table_schema
-from dpsel.dictionary.toml_file import read_text
 from dpsel.errors import InputError
-from dpsel.system.text import parsed
+from dpsel.system.text import parsed, text_of
 
 
 def import_dictionary(path: str | Path, written_as: DictionaryFormat | None = None) -> Imported:
     """Return what a file in the format of another tool says."""
-    text, label = read_text(path), Path(path).name
+    text, label = text_of(path, "FILE"), Path(path).name
     written_as = written_as or recognised(text, label)
     if written_as is DictionaryFormat.REDCAP:
         return read_redcap(text, label)

@@ -34,7 +34,7 @@ from dpsel.dictionary.facts import (
     TargetColumn,
 )
 from dpsel.errors import InputError, UsageError
-from dpsel.system.text import nearest, parsed
+from dpsel.system.text import nearest, parsed, text_of
 
 _SECTIONS = ("person", "target", "groups", "columns")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -44,19 +44,7 @@ _SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r
 def read_dictionary(path: str | Path) -> Dictionary:
     """Return the dictionary in a TOML file."""
     label = Path(path).name
-    return parse_dictionary(parsed(read_text(path), label, "TOML"), label)
-
-
-def read_text(path: str | Path) -> str:
-    """Return a file of public facts as text."""
-    if not str(path):
-        raise InputError("the name of the dictionary's file is empty")
-    try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError, ValueError):
-        raise InputError(f"{Path(path).name}: cannot be read as text") from None
+    return parse_dictionary(parsed(text_of(path, "--dictionary"), label, "TOML"), label)
 
 
 def parse_dictionary(content: Any, label: str) -> Dictionary:

@@ -4,6 +4,7 @@ import difflib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from dpsel.errors import InputError
@@ -30,6 +31,18 @@ def printable(text: str) -> str:
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
     )
+
+
+def text_of(path: str | Path, option: str) -> str:
+    """Return a small public file as text; `option` is what named it."""
+    if not str(path):
+        raise InputError(f"{option}: the name of the file is empty")
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (OSError, ValueError):
+        raise InputError(f"{Path(path).name}: cannot be read as text") from None
 
 
 def parsed(text: str, label: str, written_as: Literal["JSON", "TOML"]) -> Any:

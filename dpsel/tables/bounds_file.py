@@ -21,7 +21,7 @@ from typing import Any
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds, Interval
 from dpsel.errors import InputError, UsageError
 from dpsel.records import frozen
-from dpsel.system.text import nearest, parsed
+from dpsel.system.text import nearest, parsed, text_of
 
 _SECTIONS = ("default", "target", "columns")
 
@@ -112,15 +112,7 @@ def _of_pair(value: Any) -> Any:
 
 def read_bounds(path: str | Path) -> PublicBounds:
     """Return the bounds in a file."""
-    if not str(path):
-        raise InputError("--bounds: the name of the file is empty")
-    label = Path(path).name
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError):
-        raise InputError(f"{label}: cannot be read as text") from None
+    text, label = text_of(path, "--bounds"), Path(path).name
     content = parsed(text, label, "JSON" if label.lower().endswith(".json") else "TOML")
     return parse_bounds(content, label)
 
