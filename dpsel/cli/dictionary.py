@@ -50,7 +50,7 @@ def init(table: TableArgument, reading: FileFormat, debugging: Debugging) -> Non
     from dpsel.system.output import print_text
     from dpsel.tables.opening import open_table
 
-    with closing(open_table(table, reading.input_format, reading.separator)) as opened:
+    with closing(open_table(table, reading)) as opened:
         text = skeleton_text(opened.columns, opened.label)
     print_text(text)
 
@@ -104,7 +104,7 @@ def check(
     take_interrupts_back()
     told, threads = read_dictionary(facts), plan_threads(reading.threads)
     with (
-        closing(open_table(table, reading.input_format, reading.separator)) as opened,
+        closing(open_table(table, reading)) as opened,
         TerminalReporter(quiet=terminal.quiet, bar=not terminal.no_progress) as reporter,
     ):
         reporter.warn("a check reads the rows, without privacy: the result is not for release")

@@ -81,8 +81,7 @@ def preprocess(
         layout.features_in,
         layout.labels,
         layout.label_key,
-        reading.input_format,
-        reading.separator,
+        reading,
     )
     others = (layout.labels, method.bounds)
     with (

@@ -12,7 +12,7 @@ from typing import Any
 
 from dpsel.errors import InputError, UsageError
 from dpsel.records import frozen
-from dpsel.tables.formats import FORMATS, InputFormat
+from dpsel.tables.formats import AS_NAMED, FORMATS, FileFormat, InputFormat
 from dpsel.tables.identity import Identity, refuse_changed
 from dpsel.tables.opening import open_sources
 from dpsel.tables.places import Store
@@ -64,7 +64,7 @@ class TableFiles:
 
     sources: tuple[Source, ...]
     input_format: InputFormat
-    separator: str | None
+    written: FileFormat
 
     def shard_bytes(self, least: int) -> int:
         """Return how many bytes a shard should have, at least so many."""
@@ -77,7 +77,7 @@ class TableFiles:
 
     def open(self) -> Any:
         """Return the whole table."""
-        return open_sources(list(self.sources), self.input_format, self.separator)
+        return open_sources(list(self.sources), self.input_format, self.written)
 
 
 @frozen
@@ -125,9 +125,7 @@ def check_same_files(files: TableFiles, elsewhere: Iterable[FileFound]) -> None:
             refuse_changed(label)
 
 
-def table_files(
-    table: Any, input_format: InputFormat | None = None, separator: str | None = None
-) -> TableFiles:
+def table_files(table: Any, written: FileFormat = AS_NAMED) -> TableFiles:
     """Return the files of a table, which must be files: others can be read by one process only."""
     if not isinstance(table, str | Path):
         raise UsageError("a cluster reads files: write the frame to a Parquet file first")
@@ -137,7 +135,7 @@ def table_files(
         raise UsageError(
             f"a cluster reads files: {pipe.label} is a stream; write it to a Parquet file first"
         )
-    return TableFiles(tuple(sources), common_format(sources, input_format), separator)
+    return TableFiles(tuple(sources), common_format(sources, written.input_format), written)
 
 
 def split_files(files: TableFiles, target_bytes: int = TARGET_BYTES) -> list[ShardRows]:
@@ -151,7 +149,7 @@ def split_files(files: TableFiles, target_bytes: int = TARGET_BYTES) -> list[Sha
         return list(_gathered((file for some in found for file in some), target_bytes))
 
 
-def open_shard_file(file: ShardFile, input_format: InputFormat, separator: str | None) -> Table:
+def open_shard_file(file: ShardFile, input_format: InputFormat, written: FileFormat) -> Table:
     """Open just the rows of a shard in one file, in a process that may be on another machine."""
     source: Source = Source(Path(file.path))
     if file.store is not None:
@@ -161,7 +159,7 @@ def open_shard_file(file: ShardFile, input_format: InputFormat, separator: str |
             f"{source.label}: a worker of the cluster does not find it; "
             "all of them need the same files at the same place"
         )
-    table = _opened(source, file.groups, input_format, separator)
+    table = _opened(source, file.groups, input_format, written)
     if file.keys:
         from dpsel.tables.hive import KeyedTable
 
@@ -171,12 +169,12 @@ def open_shard_file(file: ShardFile, input_format: InputFormat, separator: str |
 
 
 def _opened(
-    source: Source, groups: Groups | None, input_format: InputFormat, separator: str | None
+    source: Source, groups: Groups | None, input_format: InputFormat, written: FileFormat
 ) -> Table:
     """Open a file, or some groups of it."""
     known = FORMATS[input_format]
     if groups is None:
-        return known.open(source, separator)
+        return known.open(source, written)
     assert known.open_groups is not None
     table: Table = known.open_groups(source, groups)
     return table
@@ -220,7 +218,7 @@ def _group_sizes(source: Source, files: TableFiles) -> list[int] | None:
     known = FORMATS[files.input_format]
     if not known.typed:
         return None
-    with closing(known.open(source, files.separator)) as table:
+    with closing(known.open(source, files.written)) as table:
         return table.group_sizes() if isinstance(table, SplitsInGroups) else None
 
 

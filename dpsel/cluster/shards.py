@@ -26,7 +26,7 @@ from dpsel.records import frozen
 from dpsel.system.threads import Threads
 from dpsel.tables.cell_counts import CellCounts
 from dpsel.tables.columns import Column, Layout, same_layout
-from dpsel.tables.formats import InputFormat
+from dpsel.tables.formats import FileFormat, InputFormat
 from dpsel.tables.labels import TargetCoding
 from dpsel.tables.opening import unchanged
 from dpsel.tables.provenance import Provenance
@@ -43,7 +43,7 @@ class ShardWork:
     """The name of the table's first file, whose columns these are."""
     files: int
     input_format: InputFormat
-    separator: str | None
+    written: FileFormat
     layout: Layout
     score: str
     bounds: Bounds
@@ -69,7 +69,7 @@ class ShardWork:
             label=table.label,
             files=len(files.sources),
             input_format=files.input_format,
-            separator=files.separator,
+            written=files.written,
             layout=layout,
             score=score,
             bounds=bounds,
@@ -284,7 +284,7 @@ def _pending_batches(
 def _tables(work: ShardWork, shard_rows: ShardRows) -> Iterator[tuple[int, Table]]:
     """Yield the files of a shard, opened, with the numbers of their files."""
     for file in shard_rows.files:
-        with closing(open_shard_file(file, work.input_format, work.separator)) as table:
+        with closing(open_shard_file(file, work.input_format, work.written)) as table:
             yield file.number, table
 
 

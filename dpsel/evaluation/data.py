@@ -207,16 +207,7 @@ def load_table(place: str, name: str, request: TableRequest, reporter: Reporter)
         Tested by: tests/cli/test_evaluate.py
     """
     wanted = request.wanted
-    written = request.file_format
-    raw = RawTable(
-        place,
-        wanted.target,
-        Orientation.COLUMNS,
-        None,
-        None,
-        written.input_format,
-        written.separator,
-    )
+    raw = RawTable(place, wanted.target, Orientation.COLUMNS, None, None, request.file_format)
     open_again = raw.opener(labels_are_numbers=not wanted.labels)
     with unchanged_table(open_again()) as table:
         layout = choose_columns(table.columns, wanted, table.label)

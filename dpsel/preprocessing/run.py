@@ -166,7 +166,7 @@ def preprocess_table(
 
 def provenance_text(place: str, reading: Reading) -> str:
     """Return how a table was made, as JSON."""
-    with unchanged_table(open_table(place, reading.input_format, reading.separator)) as table:
+    with unchanged_table(open_table(place, reading)) as table:
         if isinstance(table, DelimitedTable):
             table.read_through()
         found = provenance_of_all(table)

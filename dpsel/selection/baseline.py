@@ -193,7 +193,7 @@ class BaselineJob:
         """Open the table."""
         _check_method(self._request)
         reading = self._common.reading
-        with closing(open_table(self._place, reading.input_format, reading.separator)) as table:
+        with closing(open_table(self._place, reading)) as table:
             yield table
 
     @contextmanager

@@ -45,7 +45,7 @@ class OnCluster(TableJob):
     def opened(self) -> Iterator[Table]:
         """Open the table, as files that any worker can open."""
         reading = self._request.reading
-        self._files = shard_files.table_files(self._place, reading.input_format, reading.separator)
+        self._files = shard_files.table_files(self._place, reading)
         with closing(self._files.open()) as table:
             yield table
 

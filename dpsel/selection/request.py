@@ -346,6 +346,7 @@ def public_parameters(table: Any, request: Request, **more: Any) -> dict[str, An
         "scope": guarantee.scope.why,
         "input-format": request.reading.input_format,
         "separator": request.reading.separator,
+        **({} if request.reading.decimal == "." else {"decimal": request.reading.decimal}),
         **more,
     }
     return {name: _short(value) for name, value in found.items()}

@@ -118,8 +118,7 @@ class TableJob:
     @contextmanager
     def opened(self) -> Iterator[Table]:
         """Open the table."""
-        reading = self._request.reading
-        with closing(open_table(self._place, reading.input_format, reading.separator)) as table:
+        with closing(open_table(self._place, self._request.reading)) as table:
             yield table
 
     @contextmanager

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from dpsel.core.arrays import FloatArray
+from dpsel.tables.formats import Dialect
 
 TRUTH_WORDS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
@@ -27,6 +28,10 @@ _MOST_DIGITS = 80
 # own, and none of these can be a separator.
 _MARK = "\ufffd".encode()
 _ESCAPED = {b"\xed\xb2": _MARK + b"\xe2\xa2", b"\xed\xb3": _MARK + b"\xe2\xa3"}
+
+
+_EXCHANGED = bytes.maketrans(b".,", b",.")
+_EXCHANGED_SIGNS = str.maketrans(".,", ",.")
 
 
 def in_utf8(text: bytes) -> bytes:
@@ -80,7 +85,33 @@ def decoded(cell: bytes) -> str:
     return in_utf8(cell).decode()
 
 
-def text_numbers(texts: Any) -> FloatArray:
+def with_decimal_points(text: bytes, dialect: Dialect) -> tuple[bytes, str]:
+    """Return a text whose numbers have a decimal point, and what separates its cells.
+
+    If they have a comma, all points and commas change places, the separator's too: so a number is
+    read by the same code as one with a point, and what had a point is none, thousands above all.
+    """
+    if dialect.decimal == ".":
+        return text, dialect.separator
+    return text.translate(_EXCHANGED), dialect.separator.translate(_EXCHANGED_SIGNS)
+
+
+def pointed_texts(column: Any) -> Any:
+    """Return an Arrow column of texts in which numbers with a decimal comma have a point."""
+    from dpsel.system.frames import pl
+
+    texts = pl.Series(pl.from_arrow(column), dtype=pl.String)
+    pointed = _exchanged(texts)
+    number = pointed.str.strip_chars(" ").cast(pl.Float64, strict=False).is_not_null()
+    return pointed.zip_with(number, texts).to_arrow()
+
+
+def _exchanged(texts: Any) -> Any:
+    """Return a series of texts whose points and commas have changed places."""
+    return texts.str.replace_many([".", ","], [",", "."])
+
+
+def text_numbers(texts: Any, decimal: str = ".") -> FloatArray:
     """Return texts as numbers, the words for true and false as 1 and 0, NaN for anything else.
 
     Blanks around them do not count.
@@ -89,6 +120,7 @@ def text_numbers(texts: Any) -> FloatArray:
 
     found = texts if isinstance(texts, pl.Series) else pl.from_arrow(texts)
     series = pl.Series(found, dtype=pl.String).str.strip_chars(" ")
+    series = series if decimal == "." else _exchanged(series)
     words = series.replace_strict(TRUTH_WORDS, default=None, return_dtype=pl.Float64)
     parsed = series.cast(pl.Float64, strict=False)
     return parsed.fill_null(words).fill_null(float("nan")).to_numpy()

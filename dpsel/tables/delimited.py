@@ -10,11 +10,19 @@ import numpy as np
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray
 from dpsel.core.batch import Batch, Unreadable, rows_of
 from dpsel.system.frames import pl
-from dpsel.tables.cells import TRUTH_WORDS, WORDS_FOR_NOTHING, decoded, in_utf8, text_numbers
+from dpsel.tables.cells import (
+    TRUTH_WORDS,
+    WORDS_FOR_NOTHING,
+    decoded,
+    in_utf8,
+    pointed_texts,
+    text_numbers,
+    with_decimal_points,
+)
 from dpsel.tables.columns import Column, Kind, Layout, refuse_target, refuse_text
 from dpsel.tables.delimited_rows import TEXT_BYTES, TextRows, cut_rows, rows_end
 from dpsel.tables.errors import plain_errors
-from dpsel.tables.formats import FORMATS, InputFormat
+from dpsel.tables.formats import FORMATS, Dialect, FileFormat, InputFormat
 from dpsel.tables.provenance import Provenance, beside, recorded_columns, sidecar
 from dpsel.tables.sources import Source
 from dpsel.tables.table import PendingBatch, RowReader
@@ -31,7 +39,7 @@ class Cells(Protocol):
     """Cells by their column's position."""
 
     text: bytes
-    separator: str
+    dialect: Dialect
 
     def parsed(self, positions: Sequence[int]) -> FloatArray:
         """Return columns as the fast reader takes them: some numbers are NaN for it, too."""
@@ -46,23 +54,23 @@ class Cells(Protocol):
         ...
 
 
-def cells_of(text: bytes, separator: str, columns: int) -> Cells:
+def cells_of(text: bytes, dialect: Dialect, columns: int) -> Cells:
     """Return the cells of whole rows; of wide, complete ones without quotes the fast way."""
     if columns >= _MANY_COLUMNS and b'"' not in text and _NO_SEPARATOR not in text:
         codes = np.frombuffer(text, dtype=np.uint8)
-        ends = np.flatnonzero((codes == ord(separator)) | (codes == ord("\n")))
+        ends = np.flatnonzero((codes == ord(dialect.separator)) | (codes == ord("\n")))
         last_of_row: BoolArray = np.arange(1, len(ends) + 1) % columns == 0
         if len(ends) % columns == 0 and np.array_equal(codes[ends] == ord("\n"), last_of_row):
-            return _WideCells(text, separator, ends.reshape(-1, columns))
-    return _FrameCells(text, separator, columns)
+            return _WideCells(text, dialect, ends.reshape(-1, columns))
+    return _FrameCells(text, dialect, columns)
 
 
 class _FrameCells:
     """Any rows, read as a frame: short ones are filled up, long ones cut."""
 
-    def __init__(self, text: bytes, separator: str, columns: int) -> None:
+    def __init__(self, text: bytes, dialect: Dialect, columns: int) -> None:
         self.text = text
-        self.separator = separator
+        self.dialect = dialect
         self._names = list(map(str, range(columns)))
 
     def parsed(self, positions: Sequence[int]) -> FloatArray:
@@ -85,14 +93,17 @@ class _FrameCells:
     def _read(self, positions: Sequence[int], kind: Any) -> pl.DataFrame:
         """Read some columns as one type; a cell that does not fit is null."""
         wanted = list(map(str, positions))
-        text = self.text if kind == pl.Float64 else in_utf8(self.text)
+        if kind == pl.Float64:
+            text, separator = with_decimal_points(self.text, self.dialect)
+        else:
+            text, separator = in_utf8(self.text), self.dialect.separator
         # A header of our own fixes the number of columns, whatever the first row looks like.
         frame = pl.read_csv(
-            self.separator.join(self._names).encode() + b"\n" + text,
+            separator.join(self._names).encode() + b"\n" + text,
             # To choose among columns takes time, even if all are chosen.
             columns=None if len(wanted) == len(self._names) else wanted,
             schema=dict.fromkeys(self._names, kind),
-            separator=self.separator,
+            separator=separator,
             ignore_errors=True,
             truncate_ragged_lines=True,
             raise_if_empty=False,
@@ -104,13 +115,14 @@ class _FrameCells:
 class _WideCells:
     """Very wide rows, read as one long column of cells."""
 
-    def __init__(self, text: bytes, separator: str, ends: IntArray) -> None:
+    def __init__(self, text: bytes, dialect: Dialect, ends: IntArray) -> None:
         self.text = text
-        self.separator = separator
+        self.dialect = dialect
         self._ends = ends
 
     def parsed(self, positions: Sequence[int]) -> FloatArray:
-        matrix = self._read(self.text, pl.Float64).to_numpy().reshape(self._ends.shape)
+        text, separator = with_decimal_points(self.text, self.dialect)
+        matrix = self._read(text, separator, pl.Float64).to_numpy().reshape(self._ends.shape)
         return matrix[:, _as_slice(positions)]
 
     def texts(self, positions: Sequence[int]) -> list[Any]:
@@ -123,13 +135,13 @@ class _WideCells:
     def at(self, rows: IntArray, columns: IntArray) -> pl.Series:
         if len(rows) * _FEW_CELLS < self._ends.size:
             return pl.Series(self._cut(rows, columns), dtype=pl.String)
-        texts = self._read(in_utf8(self.text), pl.String)
+        texts = self._read(in_utf8(self.text), self.dialect.separator, pl.String)
         return texts.gather(rows * self._ends.shape[1] + columns).str.strip_suffix("\r")
 
-    def _read(self, text: bytes, kind: Any) -> pl.Series:
+    def _read(self, text: bytes, separator: str, kind: Any) -> pl.Series:
         """Read all cells as one type; one that does not fit is null."""
         return pl.read_csv(
-            b"0\n" + text.replace(self.separator.encode(), b"\n"),
+            b"0\n" + text.replace(separator.encode(), b"\n"),
             schema={"0": kind},
             separator=_NO_SEPARATOR.decode(),
             ignore_errors=True,
@@ -153,6 +165,14 @@ def numbers_of(cells: Cells, positions: Sequence[int]) -> FloatArray:
     return _numbers(cells, cells.parsed(positions), positions)
 
 
+def marks_of(cells: Cells, positions: Sequence[int]) -> list[Any]:
+    """Return columns of labels or persons as Arrow texts; their numbers have a decimal point."""
+    columns = cells.texts(positions)
+    if cells.dialect.decimal == ".":
+        return columns
+    return [pointed_texts(column) for column in columns]
+
+
 def _numbers(cells: Cells, matrix: FloatArray, positions: Sequence[int]) -> FloatArray:
     """Fill in numbers that the fast reader does not know: truth words, and blanks at the end.
 
@@ -161,7 +181,7 @@ def _numbers(cells: Cells, matrix: FloatArray, positions: Sequence[int]) -> Floa
     """
     missing = np.isnan(matrix)
     # Where the cells are takes more room than the cells: it is found only if it is needed.
-    if not missing.any() or not _may_have_more_numbers(cells.text, cells.separator):
+    if not missing.any() or not _may_have_more_numbers(cells.text, cells.dialect.separator):
         return matrix
     places, rows = np.nonzero(missing.T)
     texts = cells.at(rows, np.asarray(positions)[places])
@@ -169,7 +189,7 @@ def _numbers(cells: Cells, matrix: FloatArray, positions: Sequence[int]) -> Floa
     fit = (texts.str.ends_with(" ") | words).fill_null(False)
     found = fit.to_numpy()
     matrix = matrix if matrix.flags.writeable else matrix.copy(order="A")
-    matrix[rows[found], places[found]] = text_numbers(texts.filter(fit))
+    matrix[rows[found], places[found]] = text_numbers(texts.filter(fit), cells.dialect.decimal)
     return matrix
 
 
@@ -182,7 +202,8 @@ def _words(cells: Cells, matrix: FloatArray, positions: Sequence[int]) -> FloatA
         return matrix
     places, rows = np.nonzero(missing.T)
     matrix = matrix if matrix.flags.writeable else matrix.copy(order="A")
-    matrix[rows, places] = text_cells(cells.at(rows, np.asarray(positions)[places]))
+    texts = cells.at(rows, np.asarray(positions)[places])
+    matrix[rows, places] = text_cells(texts, cells.dialect.decimal)
     return matrix
 
 
@@ -221,15 +242,14 @@ class DelimitedTable:
 
     sources: tuple[Source, ...] = ()
 
-    def __init__(self, source: Source, separator: str, text_bytes: int = TEXT_BYTES) -> None:
+    def __init__(self, source: Source, written: FileFormat, text_bytes: int = TEXT_BYTES) -> None:
         """Open it and read the column names."""
         self.label = source.label
-        self._separator = separator
         with plain_errors(self.label, _KIND), ExitStack() as opened:
             self._stream = source.open_stream()
             opened.callback(self._stream.close)
             recorded = source.path is not None and sidecar(source.path).exists()
-            self._text = TextRows(self._stream, separator, self.label, text_bytes, digest=recorded)
+            self._text = TextRows(self._stream, written, self.label, text_bytes, digest=recorded)
             opened.pop_all()
         columns = tuple(Column(name, Kind.UNKNOWN) for name in self._text.header)
         self._claimed = beside(source.path, self._text.header)
@@ -289,7 +309,7 @@ class DelimitedTable:
         """Yield one column of all rows, in order."""
         with plain_errors(self.label, _KIND):
             for text in self._texts():
-                yield self._cells(text).texts([position])[0]
+                yield marks_of(self._cells(text), [position])[0]
 
     def _texts(self) -> Iterator[bytes]:
         """Yield texts of whole rows."""
@@ -298,7 +318,7 @@ class DelimitedTable:
 
     def _cells(self, text: bytes) -> Cells:
         """Return the cells of whole rows."""
-        return cells_of(text, self._separator, len(self.columns))
+        return cells_of(text, self._text.dialect, len(self.columns))
 
     def _unreadable(self, text: bytes, layout: Layout, found: Batch) -> Unreadable:
         """Look at the first texts of columns that have a cell without a number there.
@@ -318,7 +338,7 @@ class DelimitedTable:
             places = [*layout.features, layout.target]
             texts = self._cells(text[: rows_end(text, rows)]).texts([places[p] for p in doubtful])
             counts.rows[doubtful] = len(texts[0])
-            counts.cells[doubtful] = _unreadable_texts(texts)
+            counts.cells[doubtful] = _unreadable_texts(texts, self._text.dialect.decimal)
         return counts
 
     def _refuse_words(self, text: bytes, layout: Layout) -> None:
@@ -345,13 +365,13 @@ def _batch(cells: Cells, layout: Layout, rows: RowReader) -> Batch:
     fill_in = _words if rows.words else _numbers
     if layout.labels:
         X = fill_in(cells, cells.parsed(layout.features), layout.features)
-        y: Any = cells.texts([layout.target])[0]
+        y: Any = marks_of(cells, [layout.target])[0]
     else:
         # At once: wide rows are parsed as a whole, whatever is asked for.
         matrix = cells.parsed((*layout.features, layout.target))
         X = fill_in(cells, matrix[:, :-1], layout.features)
         y = _numbers(cells, matrix[:, -1:], [layout.target])[:, 0]
-    person = None if layout.person is None else cells.texts([layout.person])[0]
+    person = None if layout.person is None else marks_of(cells, [layout.person])[0]
     return rows.rows(y, person).batch(0, X)
 
 
@@ -367,10 +387,10 @@ def _wordy(cells: Cells, positions: Sequence[int]) -> list[int]:
     ]
 
 
-def _unreadable_texts(columns: Sequence[Any]) -> IntArray:
+def _unreadable_texts(columns: Sequence[Any], decimal: str) -> IntArray:
     """Return how many cells of each column are no number, nor stand for a missing value."""
     texts = pl.concat([pl.Series(pl.from_arrow(column), dtype=pl.String) for column in columns])
-    no_number = np.isnan(text_numbers(texts.to_arrow()))
+    no_number = np.isnan(text_numbers(texts, decimal))
     known = texts.str.strip_chars().str.to_lowercase().is_in(list(WORDS_FOR_NOTHING))
     words: BoolArray = no_number & ~known.fill_null(True).to_numpy()
     return np.asarray(words.reshape(len(columns), -1).sum(axis=1))

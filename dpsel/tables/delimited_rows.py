@@ -18,6 +18,7 @@ import numpy as np
 
 from dpsel.core.arrays import IntArray
 from dpsel.errors import InputError
+from dpsel.tables.formats import Dialect, FileFormat
 from dpsel.tables.sources import ByteStream
 
 TEXT_BYTES = 1 << 24
@@ -27,27 +28,35 @@ _TIMES_THE_HEADER = 16
 # As many as a text of whole rows can have at the most, if every cell has its separator.
 _CELLS_AT_ONCE = TEXT_BYTES
 _BOM = b"\xef\xbb\xbf"
+SEPARATORS = ",;\t|"
+"""What may separate cells, if nobody says what does."""
+_IN_QUOTES = re.compile(rb'"[^"]*+"')
 
 
 class TextRows:
     """Splits a stream into its header and texts of whole rows."""
 
     def __init__(
-        self, stream: ByteStream, separator: str, label: str, text_bytes: int, *, digest: bool
+        self, stream: ByteStream, written: FileFormat, label: str, text_bytes: int, *, digest: bool
     ) -> None:
         """Read the header; `digest` says whether one of all bytes will be asked for."""
         self._stream = stream
         self._label = label
         self._text_bytes = text_bytes
-        self._separator = separator
-        self._quoted_cell = _quoted_cell(separator)
         self._rest = b""
         self._ahead = b""
         self._hash = hashlib.sha256() if digest else None
         self._ended = False
         self.has_long_rows = False
         """Whether a row was longer than any table's, so far."""
-        self.header = self._read_header(separator)
+        line = self._read_header()
+        # How long that is depends on the first line alone.
+        self._longest = max(TEXT_BYTES, _TIMES_THE_HEADER * len(line))
+        separator = written.separator or recognized_separator(line, written.decimal)
+        self.dialect = Dialect(separator, written.decimal)
+        """How the cells are written."""
+        self._quoted_cell = _quoted_cell(separator)
+        self.header = self._names_in(line)
         # From here on `_rest` is always the beginning of one row, and no whole one is in it.
         self._ahead, self._rest = self._rest, b""
 
@@ -82,7 +91,7 @@ class TextRows:
         if self._rest:
             yield self._without_long_row(self._checked(self._rest + b"\n"))
 
-    def _read_header(self, separator: str) -> list[str]:
+    def _read_header(self) -> bytes:
         """Take the first row off the stream; lines with nothing in them are passed over."""
         line = self._first_row().removeprefix(_BOM)
         while line and not line.strip():
@@ -92,7 +101,10 @@ class TextRows:
             line = self._first_row()
         if not line:
             raise InputError(f"{self._label}: is empty; a first line with column names is needed")
-        self._longest = max(TEXT_BYTES, _TIMES_THE_HEADER * len(line))
+        return line
+
+    def _names_in(self, line: bytes) -> list[str]:
+        """Return the names in the first row."""
         try:
             text = self._checked(line).decode("utf-8")
         except UnicodeDecodeError:
@@ -102,7 +114,7 @@ class TextRows:
         # A name of any length: the module's own limit is 128 KiB.
         csv.field_size_limit(_LONGEST_HEADER)
         try:
-            return next(csv.reader([text.rstrip("\r\n")], delimiter=separator))
+            return next(csv.reader([text.rstrip("\r\n")], delimiter=self.dialect.separator))
         except csv.Error:
             raise InputError(
                 f"{self._label}: its first line cannot be split into names; end lines with \\n"
@@ -151,7 +163,7 @@ class TextRows:
     def _pass_over_row(self) -> None:
         """Read on to the end of a row, holding some bytes of it at a time."""
         self.has_long_rows = True
-        row = _LongRow(self._separator)
+        row = _LongRow(self.dialect.separator)
         more, self._rest = self._rest, b""
         while more:
             end = row.end_in(more)
@@ -237,6 +249,23 @@ def _past(pattern: re.Pattern[bytes], text: bytes, at: int) -> int:
     found = pattern.match(text, at)
     assert found is not None
     return found.end()
+
+
+def recognized_separator(line: bytes, decimal: str) -> str:
+    """Return what separates the names of a first line: the sign that there are most of.
+
+    Signs in quotes do not count. Of two as frequent ones it is the one that `SEPARATORS` has
+    first. A comma that is the decimal sign is it only if there is no other: then cells with a
+    decimal sign are in quotes.
+
+    Privacy:
+        Domain: the first line alone, which is public; no row has a part in it.
+        Tested by: tests/tables/test_separators.py
+    """
+    plain = _IN_QUOTES.sub(b"", line) if b'"' in line else line
+    counts = {sign: plain.count(sign.encode()) for sign in SEPARATORS if sign != decimal}
+    most = max(counts, key=counts.__getitem__)
+    return most if counts[most] else ","
 
 
 def _quoted_cell(separator: str) -> re.Pattern[bytes]:

@@ -1,6 +1,7 @@
 """The formats of tables and records, and how a table's is found out."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from dpsel.tables.table import Groups, Table
 
 INPUT = "Input"
+DECIMALS = (".", ",")
 
 
 class InputFormat(StrEnum):
@@ -41,6 +43,14 @@ class Compression(StrEnum):
 
 
 @frozen
+class Dialect:
+    """How the cells of one text are written."""
+
+    separator: str
+    decimal: str = "."
+
+
+@frozen
 class Format:
     """All that the other files know about a format of tables; its readers have a file of their own.
 
@@ -50,14 +60,14 @@ class Format:
     kind: str
     """What such a table is, in words."""
     endings: tuple[str, ...]
-    open: Callable[["Source", str | None], "Table"]
-    """Opens a file, a text by the separator that is given or else by its own."""
+    open: Callable[["Source", "FileFormat"], "Table"]
+    """Opens a file that is written so."""
     magic: bytes | None = None
     """The first bytes of such a file."""
     open_groups: Callable[["Source", "Groups | None"], Any] | None = None
     """Opens some row groups, or all, with a reader of typed `cells`; None for texts."""
     separator: str | None = None
-    """What separates the cells of a text."""
+    """What separates the cells of a text; None if its first line tells."""
 
     @property
     def typed(self) -> bool:
@@ -65,7 +75,7 @@ class Format:
         return self.open_groups is not None
 
 
-def _open_parquet(source: "Source", separator: str | None) -> "Table":
+def _open_parquet(source: "Source", written: "FileFormat") -> "Table":
     """Open a Parquet file with the reader that is faster for its shape."""
     footer = wide_footer(source.path) if source.path is not None and source.is_file else None
     if footer is None:
@@ -83,7 +93,7 @@ def _open_row_groups(source: "Source", groups: "Groups | None") -> "Table":
     return ParquetTable(source, groups)
 
 
-def _open_arrow(source: "Source", separator: str | None) -> "Table":
+def _open_arrow(source: "Source", written: "FileFormat") -> "Table":
     """Open an Arrow file or stream."""
     from dpsel.tables.arrow import open_arrow
 
@@ -97,27 +107,29 @@ def _open_record_batches(source: "Source", groups: "Groups | None") -> "Table":
     return open_arrow(source, groups)
 
 
-def _open_csv(source: "Source", separator: str | None) -> "Table":
+def _open_csv(source: "Source", written: "FileFormat") -> "Table":
     """Open a CSV."""
     from dpsel.tables.delimited import DelimitedTable
 
-    return DelimitedTable(source, separator or ",")
+    return DelimitedTable(source, written)
 
 
-def _open_tsv(source: "Source", separator: str | None) -> "Table":
+def _open_tsv(source: "Source", written: "FileFormat") -> "Table":
     """Open a TSV."""
     from dpsel.tables.delimited import DelimitedTable
 
-    return DelimitedTable(source, separator or "\t")
+    return DelimitedTable(source, written.separated_by(_TAB))
 
+
+_TAB = "\t"
 
 # Readers are imported when a file is opened: commands take formats for their options.
 FORMATS = {
     InputFormat.PARQUET: Format(
         "a Parquet table", (".parquet", ".pq"), _open_parquet, b"PAR1", _open_row_groups
     ),
-    InputFormat.CSV: Format("a CSV table", (".csv",), _open_csv, separator=","),
-    InputFormat.TSV: Format("a TSV table", (".tsv", ".tab"), _open_tsv, separator="\t"),
+    InputFormat.CSV: Format("a CSV table", (".csv",), _open_csv),
+    InputFormat.TSV: Format("a TSV table", (".tsv", ".tab"), _open_tsv, separator=_TAB),
     InputFormat.ARROW: Format(
         "an Arrow table",
         (".arrow", ".ipc", ".feather", ".arrows"),
@@ -167,8 +179,11 @@ class FileFormat:
         "--separator CHAR",
         "What separates the cells of a CSV.",
         None,
-        shown="comma",
+        shown="by the first line: comma, semicolon, tab or |",
         panel=INPUT,
+    )
+    decimal: str = option(
+        "--decimal SIGN", "The decimal sign of a CSV: a point or a comma.", ".", panel=INPUT
     )
 
     def __post_init__(self) -> None:
@@ -185,6 +200,16 @@ class FileFormat:
             raise UsageError(
                 "separator must be a single ASCII character other than a quote or a line end"
             )
+        if self.decimal not in DECIMALS:
+            raise UsageError(f"decimal must be a point or a comma, got {self.decimal}")
+
+    def separated_by(self, separator: str | None) -> "FileFormat":
+        """Return this with a separator, unless it has one."""
+        return replace(self, separator=self.separator or separator)
+
+
+AS_NAMED = FileFormat()
+"""Files of which nothing is known but their names."""
 
 
 @frozen(kw_only=True)

@@ -11,7 +11,7 @@ from typing import Any
 from dpsel.errors import UsageError
 from dpsel.tables.columns import Kind, Layout, same_layout
 from dpsel.tables.errors import plain_errors
-from dpsel.tables.formats import FORMATS, InputFormat
+from dpsel.tables.formats import AS_NAMED, FORMATS, FileFormat, InputFormat
 from dpsel.tables.provenance import Provenance, combined
 from dpsel.tables.sources import Source, common_format, find_sources
 from dpsel.tables.table import PendingBatch, ReadsColumns, RowGroup, RowReader, Table
@@ -21,19 +21,17 @@ _FILES_AT_ONCE = 8
 _MOST_OPEN_FILES = 64
 
 
-def open_table(
-    table: Any, input_format: InputFormat | None = None, separator: str | None = None
-) -> Table:
+def open_table(table: Any, written: FileFormat = AS_NAMED) -> Table:
     """Return the table at a path, a folder, a glob or `-`, or that of a frame in memory."""
     if not isinstance(table, str | Path):
         return frame_table(table)
     sources = find_sources(table)
-    return open_sources(sources, common_format(sources, input_format), separator)
+    return open_sources(sources, common_format(sources, written.input_format), written)
 
 
-def open_sources(sources: list[Source], found: InputFormat, separator: str | None) -> Table:
+def open_sources(sources: list[Source], found: InputFormat, written: FileFormat) -> Table:
     """Return the table that files of one format make up."""
-    opener = file_opener(found, separator)
+    opener = file_opener(found, written)
     table: Table = opener(sources[0]) if len(sources) == 1 else _ManyTables(sources, opener)
     table.sources = tuple(sources)
     return table
@@ -72,12 +70,12 @@ def unchanged_table(table: Table) -> Iterator[Table]:
         yield table
 
 
-def file_opener(found: InputFormat, separator: str | None) -> Callable[[Source], Table]:
+def file_opener(found: InputFormat, written: FileFormat) -> Callable[[Source], Table]:
     """Return what opens one source of a format, with the columns of its folders."""
     opener = FORMATS[found].open
 
     def opened(source: Source) -> Table:
-        table = opener(source, separator)
+        table = opener(source, written)
         if not source.keys:
             return table
         from dpsel.tables.hive import KeyedTable

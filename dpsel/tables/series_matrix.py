@@ -8,6 +8,7 @@ from typing import Any
 
 from dpsel.errors import InputError
 from dpsel.tables.errors import plain_errors
+from dpsel.tables.formats import FileFormat
 from dpsel.tables.sources import ByteStream, Source
 from dpsel.tables.transposed import FeatureRows, text_rows
 
@@ -20,6 +21,7 @@ _HEAD_BYTES, _LONGEST_HEAD = 1 << 20, 1 << 28
 # More than the marks of the end have.
 _HELD_BYTES = 64
 _KEYS_SHOWN = 20
+_WRITTEN = FileFormat(separator="\t")
 
 
 def is_series_matrix(first_bytes: bytes) -> bool:
@@ -73,7 +75,7 @@ def _head(stream: ByteStream, label: str) -> tuple[str, bytes]:
 def _rows(text: "_MatrixText", label: str, target: str) -> FeatureRows:
     """Return the features of the table."""
     try:
-        rows = text_rows(ByteStream(text, text, 0), "\t", label, target)
+        rows = text_rows(ByteStream(text, text, 0), _WRITTEN, label, target)
         if not text.cut_short:
             return rows
     except InputError:

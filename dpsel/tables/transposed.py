@@ -19,11 +19,11 @@ from dpsel.system.text import nearest
 from dpsel.tables.arrow_cells import kind_of, numbers
 from dpsel.tables.cells import text_numbers
 from dpsel.tables.columns import Column, Kind, Layout, Use, refuse_repeated
-from dpsel.tables.delimited import cells_of, numbers_of
+from dpsel.tables.delimited import cells_of, marks_of, numbers_of
 from dpsel.tables.delimited_rows import TEXT_BYTES, TextRows, row_ends
 from dpsel.tables.distinct import as_texts
 from dpsel.tables.errors import plain_errors
-from dpsel.tables.formats import FORMATS, InputFormat, Orientation
+from dpsel.tables.formats import AS_NAMED, FORMATS, FileFormat, InputFormat, Orientation
 from dpsel.tables.labels import distinct_labels, sorted_labels
 from dpsel.tables.opening import frame_table, open_sources, unchanged, unchanged_table
 from dpsel.tables.provenance import Provenance
@@ -152,7 +152,7 @@ def read_feature_rows(
     source: Source,
     labels: Source | None,
     *,
-    separator: str | None,
+    written: FileFormat,
     input_format: InputFormat,
     target: str,
 ) -> "pa.Table | TransposedTable":
@@ -177,28 +177,29 @@ def read_feature_rows(
                 rows = _typed_rows(table, target)
         else:
             with closing(source.open_stream()) as stream:
-                rows = text_rows(stream, separator or known.separator or ",", source.label, target)
+                own = written.separated_by(known.separator)
+                rows = text_rows(stream, own, source.label, target)
     return rows.table(None if labels is None else _read_labels(labels, rows), target)
 
 
-def text_rows(stream: ByteStream, separator: str, label: str, target: str) -> FeatureRows:
+def text_rows(stream: ByteStream, written: FileFormat, label: str, target: str) -> FeatureRows:
     """Return the features of a delimited text; the cells of the row `target` are its marks."""
-    text = TextRows(stream, separator, label, TEXT_BYTES, digest=False)
+    text = TextRows(stream, written, label, TEXT_BYTES, digest=False)
     width = len(text.header)
     rows = FeatureRows(label, text.header[1:])
     for content in text.texts():
         lines = _BLANK_LINES.sub(b"\n", b"\n" + content)[1:]
         if not rows.names:
-            further = cells_of(lines, separator, width + 1).texts([width])[0]
+            further = cells_of(lines, text.dialect, width + 1).texts([width])[0]
             if 2 * further.null_count < len(further):
                 raise InputError(f"{label}: the first line lacks a name, perhaps for the features")
-        cells = cells_of(lines, separator, width)
+        cells = cells_of(lines, text.dialect, width)
         names = cells.texts([0])[0].to_pylist()
         rows.add_names(names)
         rows.add_cells(0, numbers_of(cells, range(1, width)))
         if target in names:
-            line = cells_of(_line(lines, names.index(target)), separator, width)
-            rows.marks = [cell[0].as_py() for cell in line.texts(range(1, width))]
+            line = cells_of(_line(lines, names.index(target)), text.dialect, width)
+            rows.marks = [cell[0].as_py() for cell in marks_of(line, range(1, width))]
     if text.has_long_rows:
         raise InputError(f"{label}: a row is far longer than the first line; this is no table")
     return rows
@@ -318,8 +319,7 @@ class RawTable:
     orientation: Orientation
     labels: str | None
     label_key: str | None
-    input_format: InputFormat | None
-    separator: str | None
+    written: FileFormat = AS_NAMED
 
     def opener(self, *, labels_are_numbers: bool) -> Callable[[], Table]:
         """Return what opens the table, each time from its start."""
@@ -338,13 +338,13 @@ class RawTable:
             return self._of_memory(matrix, sources[0], labels_are_numbers)
         if self.label_key is not None:
             raise UsageError("--label-key is for GEO series matrices, and this is none")
-        found = common_format(sources, self.input_format)
+        found = common_format(sources, self.written.input_format)
         if self.orientation is Orientation.ROWS:
             table = self._feature_rows(sources, found)
             return self._of_memory(table, sources[0], labels_are_numbers)
         if self.labels is not None:
             raise UsageError("--labels goes with --features-in rows")
-        return lambda: open_sources(sources, found, self.separator)
+        return lambda: open_sources(sources, found, self.written)
 
     def _feature_rows(self, sources: list[Source], found: InputFormat) -> Any:
         """Read a table with one feature a row."""
@@ -355,7 +355,7 @@ class RawTable:
             return read_feature_rows(
                 sources[0],
                 labels,
-                separator=self.separator,
+                written=self.written,
                 input_format=found,
                 target=self.target,
             )
@@ -381,11 +381,8 @@ class RawTable:
         """Return whether this is one GEO series matrix, by its first line."""
         from dpsel.tables.series_matrix import is_series_matrix
 
-        if (
-            len(sources) > 1
-            or sources[0].remote
-            or (self.input_format is not None and FORMATS[self.input_format].typed)
-        ):
+        wanted = self.written.input_format
+        if len(sources) > 1 or sources[0].remote or (wanted is not None and FORMATS[wanted].typed):
             return False
         stream = sources[0].open_stream()
         try:

@@ -45,10 +45,10 @@ def decoded_texts(column: Any) -> "pl.Series":
         return pl.Series(cells, dtype=pl.String)
 
 
-def text_cells(texts: "pl.Series") -> FloatArray:
-    """Return texts, each a number, a word or missing."""
+def text_cells(texts: "pl.Series", decimal: str = ".") -> FloatArray:
+    """Return texts, each a number with that decimal sign, a word or missing."""
     texts = texts.str.strip_chars(" ")
-    cells = without_words(text_numbers(texts))
+    cells = without_words(text_numbers(texts, decimal))
     rest = np.isnan(cells)
     if not rest.any():
         return cells

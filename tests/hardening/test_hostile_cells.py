@@ -9,7 +9,9 @@ import pytest
 
 from dpsel.core.arrays import FloatArray
 from dpsel.tables.delimited import cells_of, numbers_of
+from dpsel.tables.formats import Dialect
 
+COMMAS = Dialect(",")
 WIDTH, HEIGHT = 2000, 8
 """More columns than are read one by one."""
 
@@ -55,7 +57,7 @@ def calls_of(work: Callable[[], Any]) -> int:
 
 
 def parsed(text: bytes) -> FloatArray:
-    return numbers_of(cells_of(text, ",", WIDTH), range(WIDTH))
+    return numbers_of(cells_of(text, COMMAS, WIDTH), range(WIDTH))
 
 
 @pytest.mark.parametrize("kind", list(HOSTILE))
@@ -83,6 +85,6 @@ def test_a_missing_cell_that_is_looked_at_again_stays_missing() -> None:
     rows = [words[place % len(words)] for place in range(WIDTH)]
     text = (",".join(rows) + "\n").encode()
     found = parsed(text)[0]
-    alone = [numbers_of(cells_of(f"{word},1\n".encode(), ",", 2), [0])[0, 0] for word in words]
+    alone = [numbers_of(cells_of(f"{word},1\n".encode(), COMMAS, 2), [0])[0, 0] for word in words]
     assert np.array_equal(found, np.resize(alone, WIDTH), equal_nan=True)
     assert np.isfinite(found).sum() == 3 * WIDTH // len(words)

@@ -17,6 +17,7 @@ from dpsel.tables import delimited as cells_module
 from dpsel.tables import delimited_rows as rows_of_text
 from dpsel.tables.delimited import DelimitedTable, cells_of, numbers_of
 from dpsel.tables.delimited_rows import rows_end
+from dpsel.tables.formats import AS_NAMED, Dialect
 from dpsel.tables.sources import Source
 from dpsel.tables.words import text_cells
 from tests.sample_tables import request_for, scored, scored_table
@@ -69,12 +70,12 @@ def test_a_cell_means_the_same_in_a_wide_table_and_in_a_narrow_one(
     width = len(rows[0])
     text = "".join(separator.join(row) + line_end for row in rows).encode()
     expected = np.array([[meaning(cell) for cell in row] for row in rows])
-    narrow_cells = cells_of(text, separator, width)
+    narrow_cells = cells_of(text, Dialect(separator), width)
     narrow = numbers_of(narrow_cells, range(width))
     limit = cells_module._MANY_COLUMNS
     cells_module._MANY_COLUMNS = 1
     try:
-        wide_cells = cells_of(text, separator, width)
+        wide_cells = cells_of(text, Dialect(separator), width)
     finally:
         cells_module._MANY_COLUMNS = limit
     wide = numbers_of(wide_cells, range(width))
@@ -100,7 +101,7 @@ def test_quoted_cells_and_ragged_rows_are_read_the_careful_way() -> None:
     short_row = ",".join(["2"] * 3)
     quoted = ",".join(['"3"'] * header_width)
     text = f"{long_row}\n{short_row}\n\n{quoted}\n".encode()
-    found = numbers_of(cells_of(text, ",", header_width), range(header_width))
+    found = numbers_of(cells_of(text, Dialect(","), header_width), range(header_width))
     assert found.shape == (4, header_width)
     assert np.all(found[0] == 1)
     assert np.all(found[1, :3] == 2)
@@ -115,7 +116,7 @@ def test_line_breaks_inside_quotes_end_no_row(text_bytes: int, tmp_path: Path) -
     path.write_bytes(
         b'\xef\xbb\xbf"x\n1",note,y\r\n0.5,"one\ntwo ""three""\n",1\r\n0.25,"a,b",1\r\n1,,0.5'
     )
-    table = DelimitedTable(Source(path), ",", text_bytes)
+    table = DelimitedTable(Source(path), AS_NAMED, text_bytes)
     assert [column.name for column in table.columns] == ["x\n1", "note", "y"]
     found = scored_table(table, request_for(exclude=("note",)))
     assert found.values.tolist() == [round(1.25 * 2**32)]
@@ -145,7 +146,7 @@ def test_lines_without_anything_before_the_header_are_passed_over(tmp_path: Path
     for text_bytes in (1, 100):
         path = tmp_path / "t.csv"
         path.write_bytes(b"\xef\xbb\xbf\r\n\n  \nx,y\n1,1\n")
-        table = DelimitedTable(Source(path), ",", text_bytes)
+        table = DelimitedTable(Source(path), AS_NAMED, text_bytes)
         assert scored_table(table, request_for()).values.tolist() == [2**32]
 
 
@@ -156,7 +157,7 @@ def test_an_open_quote_is_refused_without_reading_on_for_ever(
     for start in ('"1', '5"'):
         path = tmp_path / "t.csv"
         path.write_text(f"x,y\n{start},1\n" + "1,1\n" * 100_000)
-        table = DelimitedTable(Source(path), ",", 500)
+        table = DelimitedTable(Source(path), AS_NAMED, 500)
         with pytest.raises(InputError, match="a quote is not closed"):
             scored_table(table, request_for())
         assert len(table._text._rest) < 3000
@@ -184,7 +185,7 @@ def test_a_row_that_is_too_long_is_one_of_missing_values(
         path = tmp_path / "t.csv"
         after = b"1,1,1,1\n" * (20 if end else 0)
         path.write_bytes(b"x,z,note,y\n" + b"1,0,1,1\n" * before + row + end + after)
-        table = DelimitedTable(Source(path), ",", text_bytes)
+        table = DelimitedTable(Source(path), AS_NAMED, text_bytes)
         found = scored_table(table, request_for(features=("x", "z")))
         rows = 20 if end else 0
         assert found.values.tolist() == [(before + rows) * 2**32, rows * 2**32]
@@ -199,7 +200,7 @@ def test_the_longest_row_is_as_long_wherever_it_is(
     path = tmp_path / "t.csv"
     for before, text_bytes in itertools.product(range(0, 50, 7), (1, 10, 333, 1000)):
         path.write_bytes(b"x,y\n" + b"0,0\n" * before + b"1," + b"0" * (length - 3) + b"1\n")
-        table = DelimitedTable(Source(path), ",", text_bytes)
+        table = DelimitedTable(Source(path), AS_NAMED, text_bytes)
         found = scored_table(table, request_for(features=("x",), lower=-1.0, upper=1.0))
         assert found.values.tolist() == [2**32 if length < 1000 else 0]
 
@@ -213,7 +214,7 @@ def test_a_row_may_be_many_times_as_long_as_the_first_line(
     row = ",".join(["1.000000000000000000000"] * 401)
     path.write_text(f"{','.join(names)},y\n{row}\n")
     assert len(row) > 5000
-    table = DelimitedTable(Source(path), ",", 500)
+    table = DelimitedTable(Source(path), AS_NAMED, 500)
     assert scored_table(table, request_for()).values.tolist() == [2**32] * 400
 
 

@@ -19,6 +19,7 @@ from dpsel.tables import parquet as parquet_table
 from dpsel.tables import parquet_footer
 from dpsel.tables import wide_parquet as wide_parquet_table
 from dpsel.tables.delimited import DelimitedTable
+from dpsel.tables.formats import AS_NAMED
 from dpsel.tables.sources import Source
 from tests.sample_tables import WRITERS, numbers, request_for, scored, scored_table
 
@@ -65,7 +66,7 @@ def test_frames_in_memory_give_the_same_scores() -> None:
 def test_the_size_of_a_csv_s_blocks_does_not_matter(text_bytes: int, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     FRAME.write_csv(path)
-    table = DelimitedTable(Source(path), ",", text_bytes)
+    table = DelimitedTable(Source(path), AS_NAMED, text_bytes)
     assert scored_table(table, request_for()).values.tolist() == exact(FRAME)
 
 

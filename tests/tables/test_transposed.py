@@ -18,7 +18,7 @@ from dpsel.tables import arrow as arrow_table
 from dpsel.tables import parquet as parquet_table
 from dpsel.tables import transposed as feature_rows
 from dpsel.tables.columns import Wanted, choose_columns
-from dpsel.tables.formats import InputFormat, Orientation
+from dpsel.tables.formats import FileFormat, InputFormat, Orientation
 from dpsel.tables.labels import TargetCoding
 from dpsel.tables.sources import Source
 from dpsel.tables.table import RowReader
@@ -38,7 +38,7 @@ def read(
     return read_feature_rows(
         Source(path),
         None if labels is None else Source(labels),
-        separator=separator,
+        written=FileFormat(separator=separator),
         input_format=input_format,
         target="y",
     )
@@ -371,7 +371,7 @@ def test_a_table_that_does_not_fit_in_memory_is_the_same(
     found = []
     for memory in ("1GB", "100KB"):
         monkeypatch.setenv("DPSEL_MEMORY", memory)
-        raw = RawTable(str(path), "y", Orientation.ROWS, None, None, None, None)
+        raw = RawTable(str(path), "y", Orientation.ROWS, None, None)
         for as_numbers in (True, False):
             opener = raw.opener(labels_are_numbers=as_numbers)
             wanted = Wanted("y", exclude=("g7",), labels=not as_numbers)
