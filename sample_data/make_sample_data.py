@@ -63,6 +63,7 @@ def write_visits() -> None:
         gaps = pl.Series(rng.random(VISITS) < 0.06)
         table = table.with_columns(pl.when(gaps).then(None).otherwise(pl.col(name)).alias(name))
     table.write_csv(HERE / "visits.csv")
+    write_european(table, HERE / "visits_eu.csv")
     print("planted: ward glucose earlier_visits; share that came back:", back.mean())
 
 
@@ -84,6 +85,15 @@ def write_arrays() -> None:
     labels = np.where(tumor, "tumor", "healthy")
     pl.DataFrame({"array": arrays, "tissue": labels}).write_csv(HERE / "arrays_labels.csv")
     print("planted:", " ".join(genes[place] for place in planted))
+
+
+def write_european(table: pl.DataFrame, path: Path) -> None:
+    """Write a table as Excel does it in most of Europe: semicolons and decimal commas."""
+    floats = [name for name, kind in table.schema.items() if kind.is_float()]
+    commas = pl.col(floats).cast(pl.String).str.replace(".", ",", literal=True)
+    table.with_columns(commas).write_csv(
+        path, separator=";", line_terminator="\r\n", include_bom=True
+    )
 
 
 def write_synthetic() -> None:

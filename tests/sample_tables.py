@@ -62,6 +62,7 @@ DEFAULTS: dict[str, Any] = {
     "rows_per_person": None,
     "input_format": None,
     "separator": None,
+    "decimal": ".",
     "seed": None,
     "threads": 2,
 }

@@ -70,6 +70,7 @@ def select(
     rows_per_person: int | None = None,
     input_format: str | None = None,
     separator: str | None = None,
+    decimal: str = ".",
     seed: int | None = None,
     threads: int | None = None,
     ledger: str | None = None,
@@ -131,7 +132,8 @@ def select(
         person: The column that says whose row it is, to protect persons instead of rows.
         rows_per_person: At most so many rows of a person count; 1 if not given.
         input_format: The format of the file, if its name does not tell.
-        separator: What separates the cells of a CSV.
+        separator: What separates the cells of a CSV; by its first line if not given.
+        decimal: The decimal sign of a CSV, a point or a comma.
         seed: Makes the draw reproducible, for tests; nothing is then guaranteed.
         threads: How many threads read and compute; all cores if not given.
         ledger: The ledger that is charged, before a row is read; that of the environment's
@@ -199,6 +201,7 @@ def baseline(
     neighbors: str = "add-remove",
     input_format: str | None = None,
     separator: str | None = None,
+    decimal: str = ".",
     seed: int | None = None,
     threads: int | None = None,
     ledger: str | None = None,
@@ -241,7 +244,8 @@ def baseline(
         delta: For peeling and oneshot-laplace: the delta of an (epsilon, delta) guarantee.
         neighbors: `add-remove` or `replace-one`.
         input_format: The format of the file, if its name does not tell.
-        separator: What separates the cells of a CSV.
+        separator: What separates the cells of a CSV; by its first line if not given.
+        decimal: The decimal sign of a CSV, a point or a comma.
         seed: Makes the draw reproducible, for tests; nothing is then guaranteed.
         threads: How many threads read and compute; all cores if not given.
         ledger: The ledger that is charged, before a row is read.

@@ -18,6 +18,7 @@ from dpsel.core.words import boxed_words, words_of
 from dpsel.errors import InputError
 from dpsel.tables import delimited, parquet_footer
 from dpsel.tables.columns import Wanted, choose_columns
+from dpsel.tables.formats import FileFormat
 from dpsel.tables.labels import TargetCoding
 from dpsel.tables.opening import open_table
 from dpsel.tables.table import RowReader
@@ -235,8 +236,8 @@ def test_the_size_of_blocks_does_not_matter(
     path = _csv(tmp_path, HOSTILE)
     real = delimited.DelimitedTable.__init__
 
-    def cut(self: Any, source: Any, separator: str) -> None:
-        real(self, source, separator, text_bytes)
+    def cut(self: Any, source: Any, written: FileFormat) -> None:
+        real(self, source, written, text_bytes)
 
     monkeypatch.setattr(delimited.DelimitedTable, "__init__", cut)
     same(cells_of(path)[:, 0], expected)

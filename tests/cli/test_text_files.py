@@ -1,0 +1,158 @@
+"""Text files as people have them, in every command that reads a table."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dpsel as package
+from dpsel.cluster.shards import Cluster
+from tests.cli.conftest import Dpsel
+from tests.cluster.test_shards import Tree, outcome
+
+ROWS = 120
+
+
+def visits() -> pl.DataFrame:
+    """Return numbers, words, dates, gaps, persons who are numbers, and targets of both kinds."""
+    rng = np.random.default_rng(8)
+    ill = rng.random(ROWS) < 0.4
+    return pl.DataFrame(
+        {
+            "weight": (rng.normal(0, 0.3, ROWS) + 0.5 * ill).round(3),
+            "dose": [None if gap else 1.5 * gap + 0.25 for gap in rng.random(ROWS) < 0.1],
+            "ward": rng.choice(["a", "b,c", "d.e"], ROWS),
+            "day": np.datetime64("2024-01-01") + rng.integers(0, 99, ROWS).astype("timedelta64[D]"),
+            "who": rng.integers(0, 60, ROWS) / 4,
+            "cost": rng.normal(0, 0.4, ROWS).round(2),
+            "state": np.where(ill, "ill", "well"),
+        }
+    )
+
+
+def with_commas(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame of texts whose numbers have decimal commas."""
+    numeric = [name for name, kind in frame.schema.items() if kind.is_numeric()]
+    return frame.with_columns(
+        pl.col(name).cast(pl.String).str.replace(".", ",", literal=True) for name in numeric
+    )
+
+
+@pytest.fixture
+def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """One table under one name, with decimal points and with commas."""
+    monkeypatch.chdir(tmp_path)
+    for folder, frame, separator in (("p", visits(), ","), ("c", with_commas(visits()), ";")):
+        (tmp_path / folder).mkdir()
+        frame.write_csv(tmp_path / folder / "t.csv", separator=separator)
+    return tmp_path / "p" / "t.csv", tmp_path / "c" / "t.csv"
+
+
+LABEL = "--target state --positive ill"
+NUMBERS = "--target cost --features weight,dose,who"
+UNIT = "--lower -1 --upper 1"
+RUNS = {
+    "stump": f"select {LABEL} --k 2",
+    "stump in a file": f"select {LABEL} --k 2",
+    "a number to predict": "select --target cost --k 2 --exclude state",
+    "persons": f"select {LABEL} --k 1 --person who",
+    "a label that is a number": "select --target who --positive 1.25 --k 2",
+    "kendall": f"select --method kendall {NUMBERS} --k 1",
+    "dpkendall": f"select --method dpkendall {NUMBERS} --k 1",
+    "row ranks": "select --row-ranks --target cost --k 1 --exclude state",
+    "bounds": f"select --method dp-sis {NUMBERS} --k 1 {UNIT}",
+    "baseline": f"baseline --method sis {NUMBERS} --k 1 {UNIT}",
+    "evaluate": f"evaluate {NUMBERS} --k 1 {UNIT} --trials 2 --threads 1 --truth sis",
+}
+RAW = ("--scale", "max-abs")
+SEEDED = ("--epsilon", "9", "--seed", "3", "--quiet")
+
+
+@pytest.mark.parametrize("run", list(RUNS))
+def test_decimal_commas_change_no_bit_of_a_result(
+    run: str, both: tuple[Path, Path], dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if run.endswith("file"):
+        monkeypatch.setenv("DPSEL_MEMORY", "2KB")
+    command, *options = (*RUNS[run].split(), *(() if run == "baseline" else SEEDED))
+    expected = dpsel(command, both[0], *options)
+    found = dpsel(command, both[1], *options, "--decimal", ",")
+    assert (expected.code, found.code) == (0, 0), expected.err + found.err
+    assert found.out.replace("/c/", "/p/") == expected.out
+
+
+def test_decimal_commas_are_preprocessed_to_the_same_bytes(
+    both: tuple[Path, Path], dpsel: Dpsel
+) -> None:
+    written = []
+    for path, more in zip(both, ((), ("--decimal", ",")), strict=True):
+        output = path.with_name("out.csv")
+        asked = ("--target", "cost", "--features", "weight,dose", "--person", "who", *RAW)
+        result = dpsel("preprocess", path, output, *asked, *more)
+        assert result.code == 0, result.err
+        written.append((output.read_bytes(), result.err))
+    assert written[0] == written[1]
+    assert b"14.75" in written[0][0]
+
+
+def test_features_in_rows_may_have_decimal_commas(tmp_path: Path, dpsel: Dpsel) -> None:
+    rows = "gene;s1;s2;s3\na;0,75;-0,25;0,125\nb;1;;x\ny;0,5;1,0;0,25\n"
+    (tmp_path / "c.csv").write_text(rows)
+    (tmp_path / "p.csv").write_text(rows.replace(",", "."))
+    written = []
+    for name, more in (("p", ()), ("c", ("--decimal", ","))):
+        output = tmp_path / f"{name}.out.csv"
+        asked = ("--features-in", "rows", "--target", "y", "--center", "none", "--scale", "none")
+        result = dpsel("preprocess", tmp_path / f"{name}.csv", output, *asked, *more)
+        assert result.code == 0, result.err
+        written.append(output.read_text())
+    assert written[0] == written[1]
+    assert written[0].splitlines()[1] == "0.75,1.0,0.5"
+
+
+def test_python_takes_a_decimal_sign(both: tuple[Path, Path]) -> None:
+    asked: dict[str, Any] = {"target": "cost", "k": 1, "epsilon": 9, "seed": 1, "exclude": "state"}
+    expected = package.select(both[0], **asked)
+    assert package.select(both[1], **asked, decimal=",") == expected
+
+
+@pytest.mark.parametrize("person", [None, "who"])
+def test_shards_of_a_cluster_read_decimal_commas(
+    person: str | None, both: tuple[Path, Path]
+) -> None:
+    found = []
+    for path, decimal in zip(both, (".", ","), strict=True):
+        text = path.read_text().splitlines(keepends=True)
+        for part, (start, end) in enumerate(((1, 50), (50, None))):
+            (path.parent / f"part{part}.csv").write_text("".join([text[0], *text[start:end]]))
+        features = ("weight", "dose")
+        asked = {"target": "cost", "features": features, "person": person, "decimal": decimal}
+        place = f"{path.parent}/part*.csv"
+        tree = Tree(np.random.default_rng(0))
+        found += [outcome(place, asked, Cluster(tree, 1)), outcome(place, asked, None)]
+        assert tree.shards == 2
+    assert found[0] == found[1] == found[2] == found[3]
+
+
+def test_a_decimal_sign_is_a_point_or_a_comma(both: tuple[Path, Path], dpsel: Dpsel) -> None:
+    result = dpsel("select", both[0], "--target", "cost", "--k", "1", *SEEDED, "--decimal", ";")
+    assert (result.code, result.out) == (2, "")
+    assert "decimal must be a point or a comma, got ;" in result.err
+
+
+def test_a_run_id_stands_for_its_decimal_sign(
+    both: tuple[Path, Path], dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DPSEL_LEDGER_FILE", "ledgers.db")
+    assert dpsel("budget", "init", "l", "--epsilon", "20").code == 0
+    ask = ("--target", "state", "--positive", "ill", "--k", "1", "--epsilon", "1", "--quiet")
+    paid = ("--ledger", "l", "--run-id", "r")
+    first = dpsel("select", both[1], *ask, *paid, "--decimal", ",")
+    again = dpsel("select", both[1], *ask, *paid, "--decimal", ",")
+    other = dpsel("select", both[1], *ask, *paid)
+    assert first.code == 0, first.err
+    assert json.loads(first.out) == json.loads(again.out)
+    assert (other.code, "decimal" in other.err) == (2, True), other.err
