@@ -77,7 +77,8 @@ def test_decimal_commas_change_no_bit_of_a_result(
 ) -> None:
     if run.endswith("file"):
         monkeypatch.setenv("DPSEL_MEMORY", "2KB")
-    command, *options = (*RUNS[run].split(), *(() if run == "baseline" else SEEDED))
+    command, *options = RUNS[run].split()
+    options += [] if run == "baseline" else SEEDED
     expected = dpsel(command, both[0], *options)
     found = dpsel(command, both[1], *options, "--decimal", ",")
     assert (expected.code, found.code) == (0, 0), expected.err + found.err
