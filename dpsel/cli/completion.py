@@ -117,17 +117,13 @@ class _Line:
         kind = plain_kind(self._kinds.get(parameter.name))
         if isinstance(kind, type) and issubclass(kind, Enum):
             return _those(last, [(str(choice.value), "") for choice in kind])
-        # Of words with commas between them, the last is not finished.
-        many = parameter.metavar in ("NAMES", "LIST", "WHAT")
-        head, comma, last = last.rpartition(",") if many else ("", "", last)
-        found = [
-            (head + comma + word, about)
-            for word, about in _those(
-                last, [(word, "") for word in self._words(parameter, last)]
-            ).words
-            if not many or "," not in word
-        ]
-        return Fitting(tuple(found))
+        words = self._words(parameter, last)
+        if parameter.metavar not in ("NAMES", "LIST", "WHAT"):
+            return _those(last, [(word, "") for word in words])
+        # Words with commas between them: the last is not finished.
+        head, comma, _ = last.rpartition(",")
+        others = [word for word in words if "," not in word and word not in head.split(",")]
+        return _those(last, [(head + comma + word, "") for word in others])
 
     def _words(self, parameter: Any, last: str) -> Iterator[str]:
         """Yield the words that a parameter takes, if they are known."""
@@ -141,7 +137,7 @@ class _Line:
         elif flag == "--mechanism":
             yield from MECHANISM_NAMES
         elif flag == "--method":
-            yield from _methods(last)
+            yield from _methods(last.rpartition(",")[2])
         elif flag == "--cluster":
             yield from ("slurm", "tcp://", "tls://")
         elif flag == "--date":
