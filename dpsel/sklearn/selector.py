@@ -9,7 +9,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpsel.budget.place import ledger_from_environment
 from dpsel.core.arrays import BoolArray
@@ -22,6 +22,7 @@ from dpsel.sklearn.summary import summary_html
 from dpsel.sklearn.tally import Tally
 from dpsel.sklearn.training_table import (
     arrow_table,
+    as_table,
     column_names,
     is_frame,
     is_pandas,
@@ -210,7 +211,7 @@ class PrivateSelectKBest(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         Args:
             X: A frame or an array with the columns that the selector was fitted on.
         """
-        wanted = self._output()
+        X, wanted = as_table(X), self._output()
         if wanted == "default" or not is_frame(X) or is_pandas(X):
             return super().transform(X)
         # Else scikit-learn would make an array of all columns first, which loses their types.
@@ -239,15 +240,16 @@ class PrivateSelectKBest(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
         A table without rows is not refused: that would tell it from one with a row.
         """
+        if isinstance(X, list | tuple):
+            # A list has no type, and its cells must not decide on one.
+            X = np.array(X, dtype=object)
+        X = as_table(X)
         if not is_frame(X):
-            if isinstance(X, list | tuple):
-                X = np.array(X, dtype=object)
             X = check_array(
                 X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, input_name="X"
             )
         refuse_repeated(column_names(X), "column", "X")
         validate_data(self, X, y, skip_check_array=True)
-        check_consistent_length(X, y)
         return X
 
     def _count(self, selection: Selection) -> None:

@@ -26,6 +26,20 @@ def is_frame(X: Any) -> bool:
     return speaks_arrow and len(getattr(X, "shape", ())) == 2
 
 
+def as_table(X: Any) -> Any:
+    """Return X if it has rows and columns; the errors of scikit-learn would quote its cells."""
+    if not hasattr(X, "shape"):
+        X = np.asarray(X)
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"Expected 2D array, got {len(X.shape)}D instead. Reshape your data with "
+            "array.reshape(-1, 1) if it is one feature, array.reshape(1, -1) if it is one row."
+        )
+    if not is_frame(X) and X.dtype.kind == "c":
+        raise ValueError("Complex data not supported")
+    return X
+
+
 def column_names(X: Any) -> list[str]:
     """Return the names of all columns: those of a frame, or x0, x1, ... as scikit-learn has it."""
     if not is_frame(X):
@@ -53,7 +67,8 @@ def training_table(
 
     Raises:
         UsageError: If y is called like a column of X, or has neither numbers nor named labels.
-        InputError: If X cannot be read as a table; never because of a cell.
+        InputError: If X or y has a type that cannot be read; never because of a cell.
+        ValueError: If the shapes of X and y do not fit.
     """
     names, y = column_names(X), _one_column(y)
     target = _target_name(y, names)
@@ -61,7 +76,11 @@ def training_table(
     if person is not None and person not in names and is_pandas(X) and person in X.index.names:
         level = X.index.get_level_values(person).to_series()
         table = table.append_column(person, _column(level))
-    return table.append_column(target, _target(y, labels=labels)), target
+    with plain_errors("y", "a column"):
+        cells = _target(y, labels=labels)
+    if len(cells) != table.num_rows:
+        raise ValueError("X and y have different numbers of rows")
+    return table.append_column(target, cells), target
 
 
 def _features(X: Any, names: Sequence[str]) -> pa.Table:

@@ -137,6 +137,12 @@ def test_a_pipeline_of_selector_and_classifier_learns(frame: Frame) -> None:
     X, y = frame(numbers()), classes()
     pipeline = make_pipeline(PrivateSelectKBest(epsilon=SURE, k=2), LogisticRegression())
     assert pipeline.fit(X, y).score(X, y) == 1.0
+
+
+# The oldest scikit-learn that is allowed takes no columns of a table of pyarrow.
+@pytest.mark.parametrize("kind", ["polars", "pandas", "numpy"])
+def test_some_columns_are_selected_from_in_a_column_transformer(kind: str) -> None:
+    X, y = numbers().to_numpy() if kind == "numpy" else FRAMES[kind](numbers()), classes()
     columns = [1, 3, 5] if isinstance(X, np.ndarray) else ["b", "d", "f"]
     chosen = ColumnTransformer([("private", PrivateSelectKBest(epsilon=SURE, k=1), columns)])
     assert chosen.fit_transform(X, y).shape == (N, 1)
@@ -270,7 +276,7 @@ def test_shapes_and_parameters_that_do_not_fit_are_said_plainly() -> None:
         PrivateSelectKBest(epsilon=1).fit(X, y)
     with pytest.raises(TypeError, match=r"Use '.toarray\(\)'"):
         PrivateSelectKBest(epsilon=1, k=2).fit(scipy.sparse.csr_array(X), y)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match="X and y have different numbers of rows"):
         PrivateSelectKBest(epsilon=1, k=2).fit(X, y[:-1])
     with pytest.raises(ValueError, match="y must be one column"):
         PrivateSelectKBest(epsilon=1, k=2).fit(X, np.stack([y, y], axis=1))
@@ -280,6 +286,25 @@ def test_shapes_and_parameters_that_do_not_fit_are_said_plainly() -> None:
         PrivateSelectKBest(epsilon=1, k=2).fit(numbers(), numbers()["b"])
     with pytest.raises(dpsel.InputError, match="X: columns 1 and 2 have the same name"):
         PrivateSelectKBest(epsilon=1, k=2).fit(pd.DataFrame(X, columns=list("aabcde")), y)
+
+
+def test_no_message_quotes_a_cell() -> None:
+    secret, y = 31337.25, classes()
+    X = np.full((N, 3), secret)
+    fitted = PrivateSelectKBest(epsilon=1, k=2).fit(X, y)
+    wrong: list[Any] = [X[0], [secret, secret], [[secret], [secret] * 2], X[:, :, np.newaxis]]
+    wrong += [X * 1j, pd.Series(X[0]), pl.Series(X[0]), pa.array(X[0]), secret]
+    for data in wrong:
+        with pytest.raises((ValueError, TypeError)) as caught:
+            clone(fitted).fit(data, y)
+        assert "31337" not in str(caught.value)
+        with pytest.raises((ValueError, TypeError)) as caught:
+            fitted.transform(data)
+        assert "31337" not in str(caught.value)
+    for labels in (secret, np.full((N, 2), secret), pl.Series([Hostile()] * N, dtype=pl.Object)):
+        with pytest.raises((ValueError, TypeError, dpsel.DpselError)) as caught:
+            clone(fitted).fit(X, labels)
+        assert "31337" not in str(caught.value)
 
 
 def test_a_column_may_be_called_y() -> None:
