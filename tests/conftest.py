@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,12 +33,24 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one more than there are cores: many tests wait for processes, or for a while."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 @pytest.fixture(scope="session", autouse=True)
 def no_ledger_from_outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("LEDGER", "LEDGER_FILE", "REQUIRE_LEDGER", "REQUIRE_END_TO_END"):
             patch.delenv(f"DPSEL_{name}", raising=False)
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def temporary_files_among_the_others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("temporary")))
         yield
 
 

@@ -36,8 +36,8 @@ def with_dpsel(tmp_path: Path) -> dict[str, str]:
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dpsel "$@"\n')
     script.chmod(0o755)
     path = f"{script.parent}{os.pathsep}{os.environ['PATH']}"
-    ledgers = str(tmp_path / "ledger.sqlite3")
-    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "DPSEL_LEDGER_FILE": ledgers}
+    own = {"DPSEL_LEDGER_FILE": str(tmp_path / "ledger.sqlite3"), "TMPDIR": str(tmp_path)}
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), **own}
 
 
 # The samples' answers (dp-sis at epsilon 2, visits at 1) are others with a chance below 1e-8.

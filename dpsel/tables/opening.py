@@ -1,14 +1,14 @@
 """Opening tables of every kind: files, folders, globs, stdin and frames in memory."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dpsel.errors import UsageError
+from dpsel.system.threads import Threads
 from dpsel.tables.columns import Kind, Layout, same_layout
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import AS_NAMED, FORMATS, FileFormat, InputFormat
@@ -43,7 +43,7 @@ def file_bytes(table: Table) -> int:
 
 
 @contextmanager
-def unchanged(sources: Iterable[Source]) -> Iterator[None]:
+def unchanged(sources: Collection[Source]) -> Iterator[None]:
     """Refuse whatever was read of files that changed meanwhile: some of it may be old, some new.
 
     What goes wrong in a file that changes, for instance that it seems to be damaged, is its change.
@@ -56,11 +56,10 @@ def unchanged(sources: Iterable[Source]) -> Iterator[None]:
     _check_unchanged(sources)
 
 
-def _check_unchanged(sources: Iterable[Source]) -> None:
+def _check_unchanged(sources: Collection[Source]) -> None:
     """Refuse files that have changed, the first of them by its name."""
-    with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
-        for _ in pool.map(Source.check_unchanged, sources):
-            pass
+    for _ in Threads(_FILES_AT_ONCE).map(Source.check_unchanged, sources, max(1, len(sources))):
+        pass
 
 
 @contextmanager
