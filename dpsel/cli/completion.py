@@ -147,13 +147,19 @@ class _Line:
 
     def _columns(self) -> list[str]:
         """Return the names of the columns of the table that the line has so far."""
+        from dpsel.tables.formats import FileFormat
         from dpsel.tables.header import header_names
 
         arguments = zip(self._arguments, self._placed, strict=False)
         tables = [word for one, word in arguments if one.metavar in _TABLES]
         place = self.given.get("like") or next(iter(tables), "")
-        separator = self.given.get("separator")
-        return header_names(expanduser(expandvars(place)), separator) if place else []
+        told: dict[str, Any] = {
+            name: self.given[name]
+            for name in ("input_format", "separator", "decimal")
+            if name in self.given
+        }
+        written = FileFormat(**told)
+        return header_names(expanduser(expandvars(place)), written) if place else []
 
     def _ledgers(self) -> list[str]:
         """Return the names of the ledgers."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from dpsel.core.arrays import IntArray
 from dpsel.errors import InputError
-from dpsel.tables.formats import Dialect, FileFormat
+from dpsel.tables.formats import Dialect, FileFormat, recognized_separator
 from dpsel.tables.sources import ByteStream
 
 TEXT_BYTES = 1 << 24
@@ -28,9 +28,6 @@ _TIMES_THE_HEADER = 16
 # As many as a text of whole rows can have at the most, if every cell has its separator.
 _CELLS_AT_ONCE = TEXT_BYTES
 _BOM = b"\xef\xbb\xbf"
-SEPARATORS = ",;\t|"
-"""What may separate cells, if nobody says what does."""
-_IN_QUOTES = re.compile(rb'"[^"]*+"')
 
 
 class TextRows:
@@ -249,23 +246,6 @@ def _past(pattern: re.Pattern[bytes], text: bytes, at: int) -> int:
     found = pattern.match(text, at)
     assert found is not None
     return found.end()
-
-
-def recognized_separator(line: bytes, decimal: str) -> str:
-    """Return what separates the names of a first line: the sign that there are most of.
-
-    Signs in quotes do not count. Of two as frequent ones it is the one that `SEPARATORS` has
-    first. A comma that is the decimal sign is it only if there is no other: then cells with a
-    decimal sign are in quotes.
-
-    Privacy:
-        Domain: the first line alone, which is public; no row has a part in it.
-        Tested by: tests/tables/test_separators.py
-    """
-    plain = _IN_QUOTES.sub(b"", line) if b'"' in line else line
-    counts = {sign: plain.count(sign.encode()) for sign in SEPARATORS if sign != decimal}
-    most = max(counts, key=counts.__getitem__)
-    return most if counts[most] else ","
 
 
 def _quoted_cell(separator: str) -> re.Pattern[bytes]:

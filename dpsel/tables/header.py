@@ -12,12 +12,15 @@ from glob import escape, iglob
 from pathlib import Path
 
 from dpsel.tables.formats import (
+    AS_NAMED,
     ENDINGS,
     FORMATS,
     Compression,
+    FileFormat,
     InputFormat,
     compression_of,
     format_of,
+    recognized_separator,
 )
 from dpsel.tables.parquet_footer import column_names
 
@@ -25,7 +28,7 @@ _MOST_BYTES = 1 << 24
 _BOM = b"\xef\xbb\xbf"
 
 
-def header_names(place: str, separator: str | None) -> list[str]:
+def header_names(place: str, written: FileFormat = AS_NAMED) -> list[str]:
     """Return the printable names of a local table's columns, none if they cannot be told.
 
     Privacy:
@@ -38,13 +41,13 @@ def header_names(place: str, separator: str | None) -> list[str]:
         return []
     with path.open("rb") as file:
         first = file.read(8)
-    found = format_of(path.name, lambda: first)
+    found = written.input_format or format_of(path.name, lambda: first)
     if found is InputFormat.PARQUET:
         names = column_names(path)
     elif FORMATS[found].typed:
         return []
     else:
-        names = _names(_first_line(path, first), separator or FORMATS[found].separator or ",")
+        names = _names(_first_line(path, first), written.separated_by(FORMATS[found].separator))
     return [name for name in names if name and name.isprintable()]
 
 
@@ -72,8 +75,9 @@ def _first_line(path: Path, first: bytes) -> bytes:
     return re.split(rb"[\r\n]", line.removeprefix(_BOM), maxsplit=1)[0]
 
 
-def _names(line: bytes, separator: str) -> list[str]:
+def _names(line: bytes, written: FileFormat) -> list[str]:
     """Return the names in a first line; one that goes on behind it is left out."""
+    separator = written.separator or recognized_separator(line, written.decimal)
     names = next(csv.reader([line.decode(errors="replace")], delimiter=separator), [])
     cut = len(line) >= _MOST_BYTES - 1 or line.count(b'"') % 2
     return names[:-1] if cut else names

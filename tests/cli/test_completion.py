@@ -76,6 +76,8 @@ def test_every_option_of_every_command_is_offered(dpsel: Dpsel, name: str) -> No
         ("select --k 5 t.csv --exclude age,", ["age,my col", "age,y"]),
         ("select -- t.csv --tar", []),
         ("select ./t.csv --features m", ["my col"]),
+        ("select t.csv --separator=m --target ", ["age,", "y col,y"]),
+        ("select t.csv --input-format tsv --target a", ["age,my col,y"]),
         ("plan --like t.csv --target ", ["age", "my col", "y"]),
         ("plan --features ", []),
         ("evaluate no.csv t.csv --target ", []),

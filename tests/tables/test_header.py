@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from dpsel.tables.formats import FileFormat
 from dpsel.tables.header import header_names
 from dpsel.tables.parquet_footer import column_names
 
@@ -33,17 +34,19 @@ def test_names_are_those_of_the_first_line_alone(
 ) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(content)
-    assert header_names(str(path), None) == names
+    assert header_names(str(path)) == names
     packed = tmp_path / "t.csv.gz"
     packed.write_bytes(gzip.compress(content))
-    assert header_names(str(packed), None) == names
+    assert header_names(str(packed)) == names
 
 
-def test_names_are_split_where_the_user_or_the_format_says(tmp_path: Path) -> None:
+def test_names_are_split_where_the_first_line_the_user_or_the_format_says(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a;b,c\n1;2\n")
     (tmp_path / "t.tsv").write_text("a\tb,c\n1\t2\n")
-    assert header_names(str(tmp_path / "t.csv"), ";") == ["a", "b,c"]
-    assert header_names(str(tmp_path / "t.tsv"), None) == ["a", "b,c"]
+    assert header_names(str(tmp_path / "t.csv"), FileFormat(separator=",")) == ["a;b", "c"]
+    assert header_names(str(tmp_path / "t.csv")) == ["a;b", "c"]
+    assert header_names(str(tmp_path / "t.csv"), FileFormat(decimal=",")) == ["a", "b,c"]
+    assert header_names(str(tmp_path / "t.tsv")) == ["a", "b,c"]
 
 
 @pytest.mark.parametrize("columns", [1, 3, 14, 15, 300, 20_000])
@@ -52,7 +55,7 @@ def test_names_of_parquet_are_those_of_its_schema(tmp_path: Path, columns: int) 
     frame = pl.DataFrame({f"column {j}": [float(j), 1.0] for j in range(columns)})
     frame.write_parquet(path)
     assert column_names(path) == frame.columns
-    assert header_names(str(path), None) == frame.columns
+    assert header_names(str(path)) == frame.columns
 
 
 def test_of_nested_columns_the_outermost_is_named(tmp_path: Path) -> None:
@@ -75,12 +78,12 @@ def test_damaged_parquet_has_no_names(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for content in (b"", b"PAR1", whole[:-1], whole[:-8] + b"\xff\xff\xff\x7fPAR1"):
         path.write_bytes(content)
-        assert header_names(str(path), None) == []
+        assert header_names(str(path)) == []
     size = int.from_bytes(whole[-8:-4], "little")
     known = {f"c{j}" for j in range(9)}
     for place in range(len(whole) - 8 - size, len(whole) - 8):
         path.write_bytes(whole[:place] + b"\xff" + whole[place + 1 :])
-        found = " ".join(set(header_names(str(path), None)) - known)
+        found = " ".join(set(header_names(str(path))) - known)
         assert "secret" not in found
 
 
@@ -89,16 +92,16 @@ def test_a_folder_or_glob_has_the_names_of_one_of_its_files(tmp_path: Path) -> N
     inside.mkdir(parents=True)
     (tmp_path / "parts" / "README").write_text("nothing\n")
     pl.DataFrame({"a": [1], "b": [2]}).write_parquet(inside / "0.parquet")
-    assert header_names(str(tmp_path / "parts"), None) == ["a", "b"]
-    assert header_names(str(tmp_path / "parts" / "*" / "*.parquet"), None) == ["a", "b"]
-    assert header_names(str(tmp_path / "none" / "*.parquet"), None) == []
+    assert header_names(str(tmp_path / "parts")) == ["a", "b"]
+    assert header_names(str(tmp_path / "parts" / "*" / "*.parquet")) == ["a", "b"]
+    assert header_names(str(tmp_path / "none" / "*.parquet")) == []
 
 
 def test_names_are_found_without_arrays(tmp_path: Path) -> None:
     pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "t.parquet")
     code = (
         "import sys; from dpsel.tables.header import header_names\n"
-        "assert header_names(sys.argv[1], None) == ['a']\n"
+        "assert header_names(sys.argv[1]) == ['a']\n"
         "assert not {'numpy', 'polars', 'pyarrow'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code, tmp_path / "t.parquet"], check=True)

@@ -14,8 +14,7 @@ from dpsel.errors import UsageError
 from dpsel.tables import delimited as cells_module
 from dpsel.tables.cells import pointed_texts, text_numbers
 from dpsel.tables.delimited import cells_of, numbers_of
-from dpsel.tables.delimited_rows import recognized_separator
-from dpsel.tables.formats import AS_NAMED, Dialect, FileFormat
+from dpsel.tables.formats import AS_NAMED, Dialect, FileFormat, recognized_separator
 from dpsel.tables.opening import open_table
 from dpsel.tables.words import text_cells
 from tests.sample_tables import scored
