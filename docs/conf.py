@@ -1,0 +1,98 @@
+"""The documentation site: `sphinx-build -W docs build/site`, with the extra `docs`."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from dpsel import __version__  # noqa: E402
+
+project = "dpsel"
+author = "the dpsel developers"
+version = release = __version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["reproduce"]
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 4
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+html_theme = "pydata_sphinx_theme"
+html_title = f"dpsel {__version__}"
+html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_theme_options = {
+    "navbar_end": ["theme-switcher"],
+    "footer_start": [],
+    "footer_end": [],
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+}
+
+
+class HelpText(SphinxDirective):
+    """The help of a command, as a terminal of 80 columns shows it."""
+
+    required_arguments = 1
+    optional_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        """Run the command with --help."""
+        command = " ".join(self.arguments).split()
+        environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            [sys.executable, "-m", "dpsel", *command, "--help"],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
+        )
+        lines = [line.rstrip() for line in done.stdout.splitlines()]
+        text = "\n".join(lines).strip("\n")
+        return [nodes.literal_block(text, text, language="text")]
+
+
+class RecordFields(SphinxDirective):
+    """The fields of a record, from its JSON Schema."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Make a list of what the schema describes."""
+        schema = json.loads((ROOT / self.arguments[0]).read_text())
+        lines = [schema["description"], "", *_fields(schema, "")]
+        content = StringList(lines, source=self.arguments[0])
+        return self.parse_text_to_nodes("\n".join(content))
+
+
+def _fields(schema: dict[str, Any], before: str) -> list[str]:
+    """Return a line for every field of an object, and of the objects in it."""
+    found = []
+    for name, about in schema.get("properties", {}).items():
+        kinds = about.get("type", "const" if "const" in about else "")
+        kind = " or ".join(kinds) if isinstance(kinds, list) else kinds
+        always = "" if name in schema.get("required", ()) else ", may be absent"
+        words = about.get("description", "")
+        found.append(f"- `{before}{name}` ({kind}{always}): {words}" if kind else
+                     f"- `{before}{name}`: {words}")
+        found += _fields(about, f"{before}{name}.")
+        if isinstance(about.get("items"), dict):
+            found += _fields(about["items"], f"{before}{name}[].")
+    return found
+
+
+def setup(app: Sphinx) -> None:
+    """Add the two directives."""
+    app.add_directive("help-text", HelpText)
+    app.add_directive("record-fields", RecordFields)
