@@ -43,16 +43,13 @@ html_theme_options = {
 class HelpText(SphinxDirective):
     """The help of a command, as a terminal of 80 columns shows it."""
 
-    required_arguments = 1
-    optional_arguments = 1
-    final_argument_whitespace = True
+    optional_arguments = 2
 
     def run(self) -> list[nodes.Node]:
         """Run the command with --help."""
-        command = " ".join(self.arguments).split()
         environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
         done = subprocess.run(
-            [sys.executable, "-m", "dpsel", *command, "--help"],
+            [sys.executable, "-m", "dpsel", *self.arguments, "--help"],
             capture_output=True,
             text=True,
             check=True,
@@ -84,8 +81,11 @@ def _fields(schema: dict[str, Any], before: str) -> list[str]:
         kind = " or ".join(kinds) if isinstance(kinds, list) else kinds
         always = "" if name in schema.get("required", ()) else ", may be absent"
         words = about.get("description", "")
-        found.append(f"- `{before}{name}` ({kind}{always}): {words}" if kind else
-                     f"- `{before}{name}`: {words}")
+        found.append(
+            f"- `{before}{name}` ({kind}{always}): {words}"
+            if kind
+            else f"- `{before}{name}`: {words}"
+        )
         found += _fields(about, f"{before}{name}.")
         if isinstance(about.get("items"), dict):
             found += _fields(about["items"], f"{before}{name}[].")
