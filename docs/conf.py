@@ -31,6 +31,7 @@ html_title = f"dpsel {__version__}"
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "footer_start": [],

@@ -9,7 +9,7 @@ from dpsel.core.batch import Batch
 from dpsel.core.groups import GroupedColumns
 from dpsel.core.picks import rows_needed
 from dpsel.core.release import DrawnBy, Selection, StumpRequest, release_stump
-from dpsel.core.scores.stump import Cells, WeightRule, stump_scores
+from dpsel.core.scores.stump import UNIT, Cells, WeightRule, stump_scores, stump_sensitivity
 from dpsel.selection.run import TableJob, covered
 from dpsel.tables.opening import unchanged
 from dpsel.tables.table import Table
@@ -58,10 +58,12 @@ class StumpJob(TableJob):
     def _hint(self) -> None:
         """Tell the holder, from public numbers, how many rows it takes."""
         k, d = self._request.k, len(self._features.names)
-        epsilon = self._request.guarantee.epsilon
+        guarantee = self._request.guarantee
+        moved = stump_sensitivity(guarantee.neighbors, guarantee.unit) // UNIT
+        rows = rows_needed(k, d, guarantee.epsilon / moved)
         self._reporter.hint(
-            f"to select {k} of {d} features at epsilon {epsilon:g} better than by chance takes "
-            f"about {rows_needed(k, d, epsilon):,} rows"
+            f"to select {k} of {d} features at epsilon {guarantee.epsilon:g} better than by chance "
+            f"takes about {rows:,} rows"
         )
 
     def _tell(self, private: "ColumnsToScore") -> None:
