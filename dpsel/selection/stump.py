@@ -60,7 +60,7 @@ class StumpJob(TableJob):
         k, d = self._request.k, len(self._features.names)
         guarantee = self._request.guarantee
         moved = stump_sensitivity(guarantee.neighbors, guarantee.unit) // UNIT
-        rows = rows_needed(k, d, guarantee.epsilon / moved)
+        rows = moved * rows_needed(k, d, guarantee.epsilon)
         self._reporter.hint(
             f"to select {k} of {d} features at epsilon {guarantee.epsilon:g} better than by chance "
             f"takes about {rows:,} rows"

@@ -48,6 +48,14 @@ def test_the_plain_command_finds_what_was_planted_among_words_dates_and_gaps(
     assert (record["k"], record["n_features"]) == (3, 14)
 
 
+def test_more_rows_are_needed_where_more_is_protected(dpsel: Dpsel) -> None:
+    replaced = dpsel("select", VISITS, *ASK, "--neighbors", "replace-one")
+    assert (replaced.code, replaced.err) == (0, rows_note(3, 140))
+    person = ("--person", "admitted", "--rows-per-person", 3)
+    several = dpsel("select", VISITS, *ASK, *person)
+    assert (several.code, several.err) == (0, rows_note(3, 207).replace("14 feat", "13 feat"))
+
+
 def test_its_record_covers_everything_and_says_what_each_step_took(dpsel: Dpsel) -> None:
     result = dpsel("select", VISITS, *ASK)
     assert (result.code, result.err) == (0, rows_note(3, 70))

@@ -26,10 +26,11 @@ from dpsel.cli.app import run
 from dpsel.cluster import shard_files
 from dpsel.cluster.shard_files import split_files, table_files
 from dpsel.cluster.shards import Cluster, Partial, Shard, ShardWork, merge_totals, score_shard
+from dpsel.core.batch import Batch
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.core.guarantee import MOST_ROWS, Neighbors, Unit
 from dpsel.core.persons import KeptRows, RowMask
-from dpsel.core.release import Selection
+from dpsel.core.release import Selection, release
 from dpsel.core.scores.kendall import KendallScore
 from dpsel.core.scores.registry import SCORES, STUMP
 from dpsel.errors import InputError, UsageError
@@ -128,7 +129,7 @@ def exact_scores(
 ) -> list[Any]:
     """Return the private scores that reach the mechanism."""
     caught: list[Any] = []
-    right = dpsel.core.release.release
+    right = release
 
     def catch(scores: Any, *arguments: Any, **others: Any) -> Any:
         caught.append((scores.values.tolist(), scores.sensitivity))
@@ -387,7 +388,7 @@ def test_kendall_needs_all_features_with_the_same_rows() -> None:
     bounds = Bounds.of([UNIT_INTERVAL] * 2, UNIT_INTERVAL)
     one = Bounds.of([UNIT_INTERVAL], UNIT_INTERVAL)
     short = KendallScore(one, Neighbors.ADD_REMOVE, Unit())
-    short.add(dpsel.core.batch.Batch(0, np.ones((3, 1)), np.ones(3)))
+    short.add(Batch(0, np.ones((3, 1)), np.ones(3)))
     whole = KendallScore(bounds, Neighbors.ADD_REMOVE, Unit())
     whole.add(short.total())
     with pytest.raises(ValueError, match="fewer rows"):
