@@ -19,7 +19,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import dpsel
 from dpsel.budget.account import NoAccount
 from dpsel.budget.place import Demands
 from dpsel.cli.app import run
