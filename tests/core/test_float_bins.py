@@ -1,7 +1,5 @@
 """Numbers that are counted in bins get the same scores, whatever their places in the bins."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,40 +7,43 @@ from hypothesis import strategies as st
 
 from dpsel.core.arrays import FloatArray
 from dpsel.core.scores import float_bins
-from dpsel.core.scores.float_bins import RowSlots, Totals, ask_in_bins
+from dpsel.core.scores.float_bins import Numbers, RowSlots, ask_in_bins
 from dpsel.core.scores.stump import UNIT, RowWeights
 from tests.core.test_stump import by_brute_force
 
 VALUES = np.array([[0, UNIT, -UNIT, -UNIT // 3], [0, 5, 0, UNIT]])
 
 
-@pytest.fixture(autouse=True)
-def few_bins_all_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, params=["equal", "bent"])
+def few_bins_all_opened(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut short columns too, into a few bins, and sort what is in them, however much that is."""
     monkeypatch.setattr(float_bins, "_BIN_BITS", 3)
-    monkeypatch.setattr(float_bins, "_FEW", 1)
+    monkeypatch.setattr(float_bins, "_FEW", 1 if request.param == "equal" else 1 << 40)
 
 
-def asked(columns: FloatArray, weights: RowWeights) -> tuple[list[bool], list[list[int]]]:
-    """Return for which columns the bins gave the scores, and these."""
+def asked(columns: FloatArray, weights: RowWeights) -> list[list[int]]:
+    """Return the scores of every round."""
     missing = np.isnan(columns)
     counts = [np.bincount(weights.groups[~gone], minlength=4) for gone in missing]
-    numbers = weights.values @ np.array(counts).T
-    best = np.abs(numbers)
-    slots = RowSlots.of(weights.groups, weights.values)
-    done = ask_in_bins(
-        columns, missing if missing.any() else None, slots, Totals(numbers, numbers), best
-    )
-    return done.tolist(), best.tolist()
+    sums = weights.values @ np.array(counts).T
+    best = np.abs(sums)
+    cells = Numbers(columns, missing if missing.any() else None, sums, sums)
+    ask_in_bins(cells, weights.slots, best)
+    found: list[list[int]] = best.tolist()
+    return found
 
 
-def check(columns: FloatArray, weights: RowWeights) -> list[bool]:
-    """Compare with all questions asked one by one, where the bins gave the scores."""
-    done, best = asked(columns, weights)
-    for column, index in product(np.flatnonzero(done).tolist(), range(len(weights.values))):
-        own = weights.values[index][weights.groups].tolist()
-        assert best[index][column] == by_brute_force(columns[column].tolist(), own)
-    return done
+def check(columns: FloatArray, weights: RowWeights) -> None:
+    """Compare with all questions, asked one by one."""
+    for own, found in zip(weights.values, asked(columns, weights), strict=True):
+        of_rows = own[weights.groups].tolist()
+        assert found == [by_brute_force(column, of_rows) for column in columns.tolist()]
+
+
+def equal_bins(columns: FloatArray, weights: RowWeights) -> list[bool]:
+    """Tell which columns are cut into bins of equal width."""
+    scales = float_bins._Scales.of(columns, weights.slots.bins, bent=False)
+    return [bool(usable) for usable in scales.usable]
 
 
 def rows(count: int, seed: int) -> RowWeights:
@@ -76,9 +77,10 @@ def test_neighbors_at_the_borders_of_bins_are_told_apart(
     # Each number twice, in groups at random.
     column = np.clip(np.repeat(borders(low, high, bins=16), 2), low, high)
     weights = [rows(len(column), seed) for seed in range(5)]
-    assert RowSlots.of(weights[0].groups, VALUES).bins == 16
+    assert weights[0].slots.bins == 16
+    assert equal_bins(column[np.newaxis], weights[0]) == [True]
     for own in weights:
-        assert check(column[np.newaxis], own) == [True]
+        check(column[np.newaxis], own)
 
 
 def test_a_half_is_rounded_the_same_way_in_every_group() -> None:
@@ -89,8 +91,9 @@ def test_a_half_is_rounded_the_same_way_in_every_group() -> None:
     slots = RowSlots.of(groups, VALUES)
     one = np.ones(1)
     single = np.zeros(1, dtype=np.bool_)
-    scales = float_bins._Scales(-10 * one, 10 * one, one, np.nan * one, single)
-    bins = float_bins._Bins(column, None, slots, scales)
+    scales = float_bins._Scales(-10 * one, 10 * one, one, np.nan * one, single, None)
+    none = np.zeros((2, 1), dtype=np.int64)
+    bins = float_bins._Bins(Numbers(column, None, none, none), slots, scales)
     (_, found) = next(bins._slots())
     expected = np.rint(column[0]) + 10 + groups * slots.bins
     assert found.tolist() == expected.tolist()
@@ -99,7 +102,18 @@ def test_a_half_is_rounded_the_same_way_in_every_group() -> None:
 @pytest.mark.parametrize(
     "kind",
     [
-        *("whole", "decimals", "almost decimals", "missing", "outliers", "far", "infinite", "ties"),
+        *(
+            "whole",
+            "decimals",
+            "single decimals",
+            "both decimals",
+            "almost decimals",
+            "missing",
+            "outliers",
+            "far",
+            "infinite",
+            "ties",
+        ),
         *(
             "zeros",
             "mostly zeros",
@@ -110,12 +124,13 @@ def test_a_half_is_rounded_the_same_way_in_every_group() -> None:
 )
 def test_columns_of_all_kinds_get_the_best_of_all_questions(kind: str) -> None:
     rng = np.random.default_rng(6)
-    cut = []
     for n in (9, 30, 64):
         normal = rng.standard_normal(n)
         column = {
             "whole": rng.integers(-3, 4, n) / 1.0,
             "decimals": np.round(normal, 1),
+            "single decimals": np.round(normal, 1).astype(np.float32) / 1.0,
+            "both decimals": np.append(np.round(normal[1:], 1), np.float32(0.1)),
             "almost decimals": np.append(np.round(normal[1:], 1), 0.1 + 0.2),
             "missing": np.where(rng.random(n) < 0.3, np.nan, normal),
             "outliers": np.where(rng.random(n) < 0.05, 1e300, normal),
@@ -130,10 +145,9 @@ def test_columns_of_all_kinds_get_the_best_of_all_questions(kind: str) -> None:
             "a common value at the end": np.maximum(normal, -0.5),
         }[kind]
         # Beside others, with which it shares all arrays.
-        columns = np.stack([normal, column, np.full(n, np.nan), column[::-1]])
+        columns = np.stack([normal, column, normal * np.nan, np.full(n, np.inf), column[::-1]])
         for seed in range(5):
-            cut += check(columns, rows(n, seed))[1::2]
-    assert any(cut)
+            check(columns, rows(n, seed))
 
 
 FLOAT = st.floats(allow_nan=True, allow_infinity=True, allow_subnormal=True)
@@ -152,17 +166,32 @@ def test_any_floats_get_the_best_of_all_questions(
     check(np.stack([column, column[::-1], column * 1e-300]), rows(len(column), seed))
 
 
-def test_columns_with_bins_that_are_too_full_are_left_to_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(float_bins, "_BIN_BITS", 1)
-    monkeypatch.setattr(float_bins, "_FEW", 10**6)
+@pytest.mark.parametrize("factor", [1e-300, 1.0, 1e300])
+def test_bent_places_never_fall(factor: float) -> None:
+    rng = np.random.default_rng(9)
+    column = factor * rng.standard_normal(2000) * 10.0 ** rng.integers(-20, 7, 2000)
+    column = np.sort([*column, *(x for size in column[:50] for x in near(size, 3))])
+    column = np.array([[-np.inf, *column[column < 0], -0.0, 0.0, *column[column > 0], np.inf]])
+    for bend in (5e-324, factor, 1e308):
+        places = float_bins._bent(column, np.array([bend]), np.empty_like(column))[0]
+        assert (np.diff(places) >= 0).all()
+        assert len(np.unique(places)) > 1
+
+
+def test_columns_are_cut_as_suits_them() -> None:
     rng = np.random.default_rng(7)
+    normal = rng.standard_normal(5000)
     columns = np.stack(
-        [rng.uniform(size=60), rng.integers(0, 9, 60) / 1.0, np.exp(rng.normal(size=60) * 9)]
+        [
+            normal,
+            np.where(rng.random(5000) < 0.5, 0.0, normal),
+            np.where(rng.random(5000) < 1e-4, 1e300, normal),
+            np.where(rng.random(5000) < 0.1, np.inf, normal),
+            np.exp(3 * normal),
+            np.full(5000, np.pi),
+        ]
     )
-    # Whole numbers have bins of their own, in which nothing is left to ask.
-    assert asked(columns, rows(60, 1))[0] == [False, True, False]
+    assert equal_bins(columns, rows(5000, 1)) == [True, True, True, True, False, False]
 
 
 def test_cells_in_several_parts_get_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,4 +199,4 @@ def test_cells_in_several_parts_get_the_same(monkeypatch: pytest.MonkeyPatch) ->
     columns[0, 7] = np.nan
     before = asked(columns, rows(50, 2))
     monkeypatch.setattr(float_bins, "CELLS_AT_ONCE", 14)
-    assert asked(columns, rows(50, 2)) == before == ([True, True], before[1])
+    assert asked(columns, rows(50, 2)) == before

@@ -17,13 +17,12 @@ _SIGN = np.uint64(63)
 
 @frozen
 class CellKeys:
-    """Keys from 0 to `largest`, a row for every column: equal and smaller where the cells are.
+    """Keys from 0 on, a row for every column: equal and smaller where the cells are.
 
     The key of a missing cell means nothing.
     """
 
     keys: WordArray = field(repr=False)
-    largest: WordArray = field(repr=False)
     missing: BoolArray | None = field(repr=False)
 
 
@@ -48,7 +47,7 @@ def number_keys(numbers: FloatArray) -> CellKeys:
     keys = np.empty(numbers.shape, dtype=np.uint64)
     for part in _parts(numbers):
         facts.place(numbers[:, part], keys[:, part])
-    return CellKeys(keys, np.where(facts.negative, facts.span * np.uint64(2), facts.span), missing)
+    return CellKeys(keys, missing)
 
 
 def word_keys(codes: IntArray, missing: BoolArray) -> CellKeys:
@@ -62,9 +61,8 @@ def word_keys(codes: IntArray, missing: BoolArray) -> CellKeys:
     # Something that is there, so that nothing missing makes the keys larger.
     filling = np.take_along_axis(codes, missing.argmin(axis=1)[:, np.newaxis], axis=1)
     codes = np.where(missing, filling, codes)
-    smallest = codes.min(axis=1)
-    largest = (codes.max(axis=1) - smallest).view(np.uint64)
-    return CellKeys((codes - smallest[:, np.newaxis]).view(np.uint64), largest, missing)
+    smallest = codes.min(axis=1, keepdims=True)
+    return CellKeys((codes - smallest).view(np.uint64), missing)
 
 
 def key_ranks(keys: WordArray) -> WordArray:

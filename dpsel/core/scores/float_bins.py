@@ -1,4 +1,4 @@
-"""The best yes/no question about numbers, counted in bins of equal width: see `questions.py`.
+"""The best yes/no question about long columns of numbers, counted in bins: see `stump.py`.
 
 A cell x of a row in group g is counted in slot g * bins + rint(x * scale). For the bin any function
 of x alone will do that never falls. Adding 1.5 * 2^52 to a double rounds it to a whole number, half
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import field
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray
 from dpsel.records import frozen
@@ -63,59 +64,55 @@ class RowSlots:
 
 
 @frozen
-class Totals:
-    """Sums of weights, for every round and column: of all cells, and of numbers alone."""
+class Numbers:
+    """Columns of numbers, a row of each array a column, and the sums of weights in every round."""
 
+    cells: FloatArray = field(repr=False)
+    missing: BoolArray | None = field(repr=False)
     every: IntArray = field(repr=False)
+    """The sums of all weights; words count, too."""
     numbers: IntArray = field(repr=False)
 
-    def columns(self, which: BoolArray) -> "Totals":
-        """Return those of some columns."""
-        return Totals(self.every[:, which], self.numbers[:, which])
+    def some(self, which: BoolArray) -> "Numbers":
+        """Return some of the columns; all of them without a copy."""
+        if which.all():
+            return self
+        missing = None if self.missing is None else self.missing[which]
+        return Numbers(self.cells[which], missing, self.every[:, which], self.numbers[:, which])
 
 
-def ask_in_bins(
-    numbers: FloatArray,
-    missing: BoolArray | None,
-    rows: RowSlots,
-    totals: Totals,
-    best: IntArray,
-) -> BoolArray:
-    """Raise `best`, for every round and column, to the best question, and tell for which columns.
+def ask_in_bins(columns: Numbers, rows: RowSlots, best: IntArray) -> None:
+    """Raise `best`, for every round and column, to the best question.
 
     Cells are counted in bins. That answers questions between bins. Inside a bin a sum can only move
-    by the weights in it: only the cells of bins that could beat the best are sorted. Left out are
-    columns that cannot be cut in bins of equal width, or have too many cells in such bins.
+    by the weights in it: only the cells of bins that could beat the best are sorted. Where these
+    are many, bins of equal width were a bad choice: then they are wider the farther from 0.
 
     Privacy:
         Guarantee: none; the result is private input for a mechanism.
         Tested by: tests/core/test_stump.py, tests/core/test_float_bins.py
     """
-    scales = _Scales.of(numbers, rows.bins)
-    done = scales.usable
-    if not done.any():
-        return done
-    if not done.all():
-        numbers, scales, totals = numbers[done], scales.columns(done), totals.columns(done)
-        missing = None if missing is None else missing[done]
-    bins = _Bins(numbers, missing, rows, scales)
-    raised = best[:, done]
-    bins.ask_between(totals, raised)
-    opened = bins.opened(totals, raised)
-    crowded = bins.rows(opened) > numbers.shape[1] // _FEW
-    opened[crowded] = False
-    bins.ask_inside(opened, totals, raised)
-    best[:, done] = raised
-    done[done] = ~crowded
-    return done
+    left = np.ones(len(columns.cells), dtype=np.bool_)
+    for bent, few in ((False, len(rows.begins) // _FEW), (True, len(rows.begins))):
+        scales = _Scales.of(columns.some(left).cells, rows.bins, bent=bent)
+        chosen = left.copy()
+        chosen[left] = usable = scales.usable
+        if chosen.any():
+            raised = best[:, chosen]
+            bins = _Bins(columns.some(chosen), rows, scales.some(usable))
+            left[chosen] = bins.ask(raised, few)
+            best[:, chosen] = raised
+        if not left.any():
+            return
 
 
 @frozen
 class _Scales:
     """How columns are cut into bins: by rint(x * scale), of x between low and high.
 
-    A common value, NaN for none, has a bin of its own: it is moved on by one bin, and the numbers
-    above it by two.
+    With a `bend` b it is, in place of x, how many floats lie between b and b + |x|, and the sign of
+    x: about b log(1 + |x| / b). A common value, NaN for none, has a bin of its own: it is moved on
+    by one bin, and the numbers above it by two.
     """
 
     low: FloatArray
@@ -124,34 +121,59 @@ class _Scales:
     common: FloatArray
     single: BoolArray
     """Whether all numbers in a bin are the same, in any bin of the column."""
+    bend: FloatArray | None
 
     @staticmethod
-    def of(numbers: FloatArray, bins: int) -> "_Scales":
+    @np.errstate(all="ignore")
+    def of(numbers: FloatArray, bins: int, *, bent: bool) -> "_Scales":
         """Choose by a sample of each column; which changes no score, only how long it takes."""
         step = -(-numbers.shape[1] // _SAMPLE)
         sample = np.sort(numbers[:, ::step], axis=1)
         common = _common(sample)
-        others = sample
-        if not np.isnan(common).all():
-            others = np.sort(np.where(sample == common[:, np.newaxis], np.nan, sample), axis=1)
+        apart = (sample == common[:, np.newaxis]) | np.isinf(sample)
+        others = np.sort(np.where(apart, np.nan, sample), axis=1) if apart.any() else sample
+        bend = _bend(others) if bent else None
+        if bend is not None:
+            bent_others = _bent(others, bend, np.empty_like(others))
+            others = np.where(np.isnan(others), np.nan, bent_others)
         low, high, densest = _spread(others)
-        with np.errstate(all="ignore"):
-            scale = (bins - _SPARE) / (high - low)
-            scale[~(densest * _DENSEST > high - low)] = np.nan
-            scale[np.maximum(np.abs(low), np.abs(high)) * scale > _FARTHEST] = np.nan
-        found = _Scales(low, high, scale, common, np.zeros(len(low), dtype=np.bool_))
-        for column, decimals in _rounded(sample):
-            found._cut_by_value(column, numbers[column], decimals, bins)
+        scale = (bins - _SPARE) / (high - low)
+        scale[~(np.maximum(np.abs(low), np.abs(high)) * scale <= _FARTHEST)] = np.nan
+        single = np.zeros(len(low), dtype=np.bool_)
+        found = _Scales(low, high, scale, common, single, bend)
+        if bent:
+            for values in (low, high, scale):
+                values[~np.isfinite(scale)] = 0.0
+            return found
+        scale[~(densest * _DENSEST > high - low)] = np.nan
+        for column, power, kind in _rounded(sample):
+            cells = numbers[column]
+            least, most = np.fmin.reduce(cells), np.fmax.reduce(cells)
+            few = (most - least) * power < bins - _SPARE
+            near = max(-least, most) * power <= _FARTHEST
+            if few and near and _is_rounded(cells, power, kind):
+                low[column], high[column], scale[column] = least, most, power
+                common[column], single[column] = np.nan, True
         return found
 
-    def _cut_by_value(self, column: int, cells: FloatArray, decimals: float, bins: int) -> None:
-        """Give each value of a column a bin, if they are few and all have few decimals."""
-        low, high = np.fmin.reduce(cells), np.fmax.reduce(cells)
-        far = max(abs(low), abs(high)) * decimals > _FARTHEST
-        if far or not (high - low) * decimals < bins - _SPARE or not _is_rounded(cells, decimals):
-            return
-        self.low[column], self.high[column], self.scale[column] = low, high, decimals
-        self.common[column], self.single[column] = np.nan, True
+    @property
+    def usable(self) -> BoolArray:
+        """Return which columns can be cut."""
+        return np.isfinite(self.scale)
+
+    def some(self, which: BoolArray) -> "_Scales":
+        """Return those of some columns."""
+        low, high, scale = self.low[which], self.high[which], self.scale[which]
+        bend = None if self.bend is None else self.bend[which]
+        return _Scales(low, high, scale, self.common[which], self.single[which], bend)
+
+    def scaled(self, cells: FloatArray, out: FloatArray) -> None:
+        """Write x * scale for cells of all columns."""
+        low, high = self.low[:, np.newaxis], self.high[:, np.newaxis]
+        if self.bend is not None:
+            cells = _bent(cells, self.bend, out)
+        np.clip(cells, low, high, out=out)
+        out *= self.scale[:, np.newaxis]
 
     def first(self) -> IntArray:
         """Return what the smallest number of each column comes to."""
@@ -161,19 +183,31 @@ class _Scales:
         """Tell which bins of each column hold one value only."""
         found = np.repeat(self.single[:, np.newaxis], bins, axis=1)
         columns = np.flatnonzero(~np.isnan(self.common))
-        place = np.rint(np.clip(self.common, self.low, self.high) * self.scale)[columns]
-        found[columns, place.astype(np.int64) - self.first()[columns] + 1] = True
+        places = np.empty((len(self.common), 1))
+        self.scaled(self.common[:, np.newaxis], places)
+        bins_of_common = np.rint(places[columns, 0]).astype(np.int64) - self.first()[columns] + 1
+        found[columns, bins_of_common] = True
         return found
 
-    @property
-    def usable(self) -> BoolArray:
-        """Return which columns can be cut."""
-        return np.isfinite(self.scale)
 
-    def columns(self, which: BoolArray) -> "_Scales":
-        """Return those of some columns."""
-        low, high, scale = self.low[which], self.high[which], self.scale[which]
-        return _Scales(low, high, scale, self.common[which], self.single[which])
+def _bend(sample: FloatArray) -> FloatArray:
+    """Return a magnitude in each column of a sample below which few are."""
+    sizes = np.sort(np.abs(sample), axis=1)
+    last = np.count_nonzero(~np.isnan(sizes), axis=1, keepdims=True) - 1
+    found = np.take_along_axis(sizes, np.maximum(last, 0) // 16, axis=1)[:, 0]
+    return np.where(np.isfinite(found) & (found > 0), found, 1.0)
+
+
+def _bent(numbers: FloatArray, bend: FloatArray, out: FloatArray) -> FloatArray:
+    """Write how many floats are between the bend and the bend + |x|, with the sign of x."""
+    bend = bend[:, np.newaxis]
+    np.abs(numbers, out=out)
+    with np.errstate(over="ignore"):
+        out += bend
+    # The bits of positive floats, as whole numbers, are in their order.
+    bits = out.view(np.int64)
+    bits -= bend.view(np.int64)
+    return np.copysign(bits.astype(np.float64), numbers, out=out)
 
 
 def _common(sample: FloatArray) -> FloatArray:
@@ -193,48 +227,50 @@ def _spread(sample: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     low = np.take_along_axis(sample, tail, axis=1)[:, 0]
     high = np.take_along_axis(sample, np.maximum(last - tail, 0), axis=1)[:, 0]
     further = np.arange(sample.shape[1]) + 1 + last * 2 // 5
-    with np.errstate(all="ignore"):
-        width = np.take_along_axis(sample, np.clip(further, 0, last), axis=1) - sample
-        margin = _MARGIN * (high - low)
-        return low - margin, high + margin, np.where(further <= last, width, np.inf).min(axis=1)
+    width = np.take_along_axis(sample, np.clip(further, 0, last), axis=1) - sample
+    margin = _MARGIN * (high - low)
+    return low - margin, high + margin, np.where(further <= last, width, np.inf).min(axis=1)
 
 
-def _rounded(sample: FloatArray) -> Iterator[tuple[int, float]]:
-    """Yield columns of which a sample has few decimals, and by what these become whole numbers."""
-    for column in np.flatnonzero(_has_decimals(sample, _DECIMALS[-1]).all(axis=1)).tolist():
-        fits = (decimals for decimals in _DECIMALS if _has_decimals(sample[column], decimals).all())
-        yield column, next(fits)
+def _rounded(sample: FloatArray) -> Iterator[tuple[int, float, DTypeLike]]:
+    """Yield columns of which a sample has few decimals, the power of 10 for these, and the type."""
+    left = np.ones(len(sample), dtype=np.bool_)
+    for kind in (np.float64, np.float32):
+        found = left & _has_decimals(sample, _DECIMALS[-1], kind).all(axis=1)
+        left &= ~found
+        for column in np.flatnonzero(found).tolist():
+            one = sample[column]
+            fits = (power for power in _DECIMALS if _has_decimals(one, power, kind).all())
+            yield column, next(fits), kind
 
 
-def _has_decimals(cells: FloatArray, decimals: float) -> BoolArray:
-    """Tell which cells are whole multiples of 1 / `decimals`, or missing.
+def _has_decimals(cells: FloatArray, power: float, kind: DTypeLike) -> BoolArray:
+    """Tell which cells are whole multiples of 1 / `power` in double or single precision, or NaN.
 
-    A number with few decimals is read as the double nearest to it, and so is a quotient rounded.
+    A number with few decimals is read as the float nearest to it, and a quotient is rounded to it.
     """
     with np.errstate(over="ignore"):
-        return np.asarray((np.rint(cells * decimals) / decimals == cells) | np.isnan(cells))
+        rounded = (np.rint(cells * power) / power).astype(kind, copy=False)
+    return np.asarray((rounded == cells) | np.isnan(cells))
 
 
-def _is_rounded(cells: FloatArray, decimals: float) -> bool:
-    """Tell whether all cells are whole multiples of 1 / `decimals`, or missing."""
+def _is_rounded(cells: FloatArray, power: float, kind: DTypeLike) -> bool:
+    """Tell whether all cells are whole multiples of 1 / `power` in one precision, or NaN."""
     parts = range(0, len(cells), CELLS_AT_ONCE)
-    return all(_has_decimals(cells[i : i + CELLS_AT_ONCE], decimals).all() for i in parts)
+    return all(_has_decimals(cells[i : i + CELLS_AT_ONCE], power, kind).all() for i in parts)
 
 
 class _Bins:
     """The counts of columns by weight and bin; the sums of weights are for every round."""
 
-    def __init__(
-        self, numbers: FloatArray, missing: BoolArray | None, rows: RowSlots, scales: _Scales
-    ) -> None:
-        self._numbers, self._rows, self._scales = numbers, rows, scales
-        self._missing = missing
+    def __init__(self, columns: Numbers, rows: RowSlots, scales: _Scales) -> None:
+        self._columns, self._rows, self._scales = columns, rows, scales
         # Of few cells the slots are kept.
         self._parts: list[tuple[FloatArray, IntArray]] = []
-        shape = len(numbers), rows.values.shape[1], rows.bins
-        counts = np.zeros(shape[0] * shape[1] * shape[2], dtype=np.int64)
-        if numbers.size <= CELLS_AT_ONCE:
+        if columns.cells.size <= CELLS_AT_ONCE:
             self._parts = list(self._slots())
+        shape = len(columns.cells), rows.values.shape[1], rows.bins
+        counts = np.zeros(shape[0] * shape[1] * shape[2], dtype=np.int64)
         for _, slots in self._parts or self._slots():
             counts += np.bincount(slots, minlength=len(counts))
         self._counts = counts.reshape(shape)
@@ -244,30 +280,27 @@ class _Bins:
 
     def _slots(self) -> Iterator[tuple[FloatArray, IntArray]]:
         """Yield some cells at a time, and where they are counted."""
-        columns, count = self._numbers.shape
+        columns, count = self._columns.cells.shape
         width = max(1, min(count, CELLS_AT_ONCE // columns))
         room = np.empty(columns * width)
-        low, high = self._scales.low[:, np.newaxis], self._scales.high[:, np.newaxis]
-        scale = self._scales.scale[:, np.newaxis]
-        begins = np.arange(columns)[:, np.newaxis] * (self._rows.values.shape[1] * self._rows.bins)
-        begins -= self._scales.first()[:, np.newaxis] + _ROUND_BITS
+        begins = np.arange(columns) * (self._rows.values.shape[1] * self._rows.bins)
+        begins -= self._scales.first() + _ROUND_BITS
         common = self._scales.common[:, np.newaxis]
         any_common = not np.isnan(common).all()
         for first in range(0, count, width):
             part = slice(first, first + width)
-            cells = self._numbers[:, part]
+            cells = self._columns.cells[:, part]
             rounded = room[: cells.size].reshape(cells.shape)
-            np.clip(cells, low, high, out=rounded)
-            rounded *= scale
+            self._scales.scaled(cells, rounded)
             rounded += self._rows.begins[part]
             slots = rounded.view(np.int64)
-            slots += begins
+            slots += begins[:, np.newaxis]
             if any_common:
                 slots += cells >= common
                 slots += cells > common
-            if self._missing is not None:
+            if self._columns.missing is not None:
                 # Group 0 does not count.
-                np.copyto(slots, 0, where=self._missing[:, part])
+                np.copyto(slots, 0, where=self._columns.missing[:, part])
             yield cells.reshape(-1), slots.reshape(-1)
 
     def _weighed(self, values: IntArray) -> IntArray:
@@ -277,35 +310,52 @@ class _Bins:
             found += values[:, group, np.newaxis, np.newaxis] * self._counts[:, group]
         return found
 
-    def ask_between(self, totals: Totals, best: IntArray) -> None:
-        """Raise `best` to the best threshold between bins; and value, if bins have only one."""
-        np.maximum(best, farthest(self._after, totals.numbers), out=best)
-        if self._alone.any():
-            values = np.abs(2 * self._sums - totals.every[..., np.newaxis])
-            np.maximum(best, np.where(self._alone, values, 0).max(axis=-1), out=best)
+    def ask(self, best: IntArray, few: int) -> BoolArray:
+        """Raise `best`; tell of which columns more than a few cells would have to be sorted."""
+        self._ask_between(best)
+        opened = self._opened(best)
+        columns, bins = np.nonzero(opened)
+        cells = self._counts[columns, :, bins][:, self._rows.used].sum(axis=1)
+        crowded = np.asarray(np.bincount(columns, cells, len(opened)) > few)
+        opened[crowded] = False
+        if opened.any():
+            self._ask_inside(opened, best)
+        return crowded
 
-    def opened(self, totals: Totals, best: IntArray) -> BoolArray:
+    def _ask_between(self, best: IntArray) -> None:
+        """Raise `best` to the best threshold between bins, and value that has one alone."""
+        np.maximum(best, farthest(self._after, self._columns.numbers), out=best)
+        self._ask_values(self._alone, best)
+
+    def _ask_values(self, alone: BoolArray, best: IntArray) -> None:
+        """Raise `best` to the best value, of those that have a bin alone."""
+        if alone.any():
+            values = np.abs(2 * self._sums - self._columns.every[..., np.newaxis])
+            np.maximum(best, np.where(alone, values, 0).max(axis=-1), out=best)
+
+    def _opened(self, best: IntArray) -> BoolArray:
         """Tell for each column which bins of several values may hold a better question."""
-        least, numbers = best[..., np.newaxis], totals.numbers[..., np.newaxis]
-        every = totals.every[..., np.newaxis]
+        every, numbers = self._columns.every, self._columns.numbers
+        least = best[..., np.newaxis]
         up = 2 * self._weighed(np.maximum(self._rows.values, 0))
         down = up - 2 * self._sums
-        before = 2 * (self._after - self._sums) - numbers
+        before = 2 * (self._after - self._sums) - numbers[..., np.newaxis]
         better = (before + up > least) | (before - down < -least)
-        better |= (up - every > least) | (down + every > least)
+        better |= (up > least + every[..., np.newaxis]) | (down > least - every[..., np.newaxis])
         return np.asarray(better.any(axis=0) & ~self._alone)
 
-    def rows(self, opened: BoolArray) -> IntArray:
-        """Return how many cells of each column are in opened bins."""
-        columns, bins = np.nonzero(opened)
-        counts = self._counts[columns, :, bins][:, self._rows.used].sum(axis=1)
-        return np.bincount(columns, counts, len(opened)).astype(np.int64)
+    def _ask_inside(self, opened: BoolArray, best: IntArray) -> None:
+        """Raise `best` to the best question about the cells of opened bins.
 
-    def ask_inside(self, opened: BoolArray, totals: Totals, best: IntArray) -> None:
-        """Raise `best` to the best question about the cells of opened bins."""
-        if not opened.any():
-            return
+        They are sorted, but for those of bins that turn out to hold one value only.
+        """
         cells, places, groups = self._inside(opened)
+        several = _several(cells, places, opened.size)
+        self._ask_values(opened & ~several.reshape(opened.shape), best)
+        chosen = several[places]
+        cells, places, groups = cells[chosen], places[chosen], groups[chosen]
+        if not len(cells):
+            return
         order = np.argsort(cells)
         # By column, in order: so few different numbers are sorted in no time.
         few = (places[order] // self._rows.bins).astype(np.uint16)
@@ -314,16 +364,16 @@ class _Bins:
         differ = (cells[1:] != cells[:-1]) | (places[1:] != places[:-1])
         ends = np.flatnonzero(np.append(differ, True))
         columns = places[ends] // self._rows.bins
-        chosen = opened.reshape(-1)
-        ranks = (np.cumsum(chosen) - 1)[places[ends]]
+        every, numbers = self._columns.every, self._columns.numbers
+        ranks = (np.cumsum(several) - 1)[places[ends]]
         for index, weights in enumerate(self._rows.values):
             sums, after = self._sums[index].reshape(-1), self._after[index].reshape(-1)
-            # What comes before an opened bin in its column, but is in no opened bin.
-            skipped = after[chosen] - np.cumsum(sums[chosen])
+            # What comes before such a bin in its column, but is in none of them.
+            skipped = after[several] - np.cumsum(sums[several])
             yes = np.cumsum(weights[groups])[ends]
             values = np.diff(yes, prepend=0)
             yes += skipped[ranks]
-            for found, total in ((values, totals.every), (yes, totals.numbers)):
+            for found, total in ((values, every), (yes, numbers)):
                 np.maximum.at(best[index], columns, np.abs(2 * found - total[index, columns]))
 
     def _inside(self, opened: BoolArray) -> tuple[FloatArray, IntArray, IntArray]:
@@ -339,6 +389,15 @@ class _Bins:
         begins, bins = np.divmod(np.concatenate(slots), self._rows.bins)
         columns, groups = np.divmod(begins, self._rows.values.shape[1])
         return np.concatenate(cells), columns * self._rows.bins + bins, groups
+
+
+def _several(cells: FloatArray, places: IntArray, bins: int) -> BoolArray:
+    """Tell which bins hold several values, of so many that some cells are in."""
+    one_of = np.zeros(bins)
+    one_of[places] = cells
+    found = np.zeros(bins, dtype=np.bool_)
+    found[places[one_of[places] != cells]] = True
+    return found
 
 
 def farthest(sums: IntArray, totals: IntArray) -> IntArray:

@@ -24,7 +24,7 @@ from dpsel.core.bounds import Bounds
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.cell_keys import number_keys, word_keys
-from dpsel.core.scores.float_bins import CELLS_AT_ONCE, RowSlots, Totals, ask_in_bins
+from dpsel.core.scores.float_bins import CELLS_AT_ONCE, Numbers, RowSlots, ask_in_bins
 from dpsel.core.scores.questions import Asked, are_sorted, ask
 from dpsel.core.words import words_of
 from dpsel.errors import UsageError
@@ -156,30 +156,14 @@ def _scores(cells: Cells, weights: RowWeights) -> IntArray:
         every = numbers + _sums(words.missing, len(cells.numbers), weights)
     # What is said of a value that no cell has.
     best: IntArray = np.abs(every)
-    _ask_numbers(cells.numbers, missing, weights, Totals(every, numbers), best)
-    if words is not None:
-        ask(Asked(words, weights.groups, weights.values, every, None), best)
-    return best
-
-
-def _ask_numbers(
-    numbers: FloatArray,
-    missing: BoolArray | None,
-    weights: RowWeights,
-    totals: Totals,
-    best: IntArray,
-) -> None:
-    """Raise `best`, for every round and column, to the best question about numbers."""
     groups, values = weights.groups, weights.values
     if are_sorted(len(groups), values.shape[1]):
-        ask(Asked(number_keys(numbers), groups, values, totals.every, totals.numbers), best)
-        return
-    done = ask_in_bins(numbers, missing, weights.slots, totals, best)
-    for column in np.flatnonzero(~done).tolist():
-        one = slice(column, column + 1)
-        keys = number_keys(numbers[one])
-        every, of_numbers = totals.every[:, one], totals.numbers[:, one]
-        ask(Asked(keys, groups, values, every, of_numbers), best[:, one])
+        ask(Asked(number_keys(cells.numbers), groups, values, every, numbers), best)
+    else:
+        ask_in_bins(Numbers(cells.numbers, missing, every, numbers), weights.slots, best)
+    if words is not None:
+        ask(Asked(words, groups, values, every, None), best)
+    return best
 
 
 def _sums(missing: BoolArray | None, columns: int, weights: RowWeights) -> IntArray:
