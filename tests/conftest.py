@@ -3,7 +3,6 @@
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,13 +43,6 @@ def no_ledger_from_outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator
         for name in ("LEDGER", "LEDGER_FILE", "REQUIRE_LEDGER", "REQUIRE_END_TO_END"):
             patch.delenv(f"DPSEL_{name}", raising=False)
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def temporary_files_among_the_others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("temporary")))
         yield
 
 

@@ -69,7 +69,7 @@ from dpsel.system.threads import Threads
 from dpsel.tables.cell_counts import cell_notes
 from dpsel.tables.formats import Reading
 from dpsel.tables.opening import open_table, unchanged
-from dpsel.tables.spill import memory_for_tables, read_matrix
+from dpsel.tables.spill import memory_asked, read_matrix
 from dpsel.tables.table import Table
 
 _MOST_BLOCKS = 100_000
@@ -321,7 +321,7 @@ class BaselineJob:
 
 def _check_method(request: BaselineRequest) -> None:
     """Refuse, before anything is charged, what the method cannot do."""
-    memory_for_tables()
+    memory_asked()
     k = request.common.k
     if request.method is Baseline.DPKENDALL and k > MOST_ROUNDS:
         raise UsageError(f"k must be at most {MOST_ROUNDS} for dpkendall, got {k}")

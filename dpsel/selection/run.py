@@ -25,7 +25,7 @@ from dpsel.tables.cell_counts import CellCounts, cell_notes
 from dpsel.tables.columns import Layout, choose_columns, nameless_notes, visible_columns
 from dpsel.tables.opening import file_bytes, has_record, open_table, provenance_of_all, unchanged
 from dpsel.tables.provenance import Provenance
-from dpsel.tables.spill import Spill, memory_for_tables
+from dpsel.tables.spill import Spill, memory_asked
 from dpsel.tables.table import RowReader, Table, read_batches
 
 # What a score that keeps rows takes, in units of the rows themselves.
@@ -130,7 +130,7 @@ class TableJob:
         self._bounds = bounds_of(table, self._layout, self._request)
         if find_score(self._request.score).all_rows:
             # A size in the environment that is none is refused while it costs nothing.
-            memory_for_tables()
+            memory_asked()
         yield
 
 

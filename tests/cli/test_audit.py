@@ -68,9 +68,10 @@ def test_a_score_passes_and_one_of_another_package_too(
         assert move["exactly"] == "1"
 
 
-def test_the_command_passes(dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_passes(dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from tests.audited import only
 
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     only("missing", monkeypatch)
     result = dpsel("audit", "--command", "--score", "covariance", "--samples", 100, "--threads", 1)
     assert result.code == 0

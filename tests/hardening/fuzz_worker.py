@@ -16,6 +16,7 @@ import json
 import os
 import re
 import resource
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -56,13 +57,15 @@ def main() -> None:
     numbers = list(map(int, sys.argv[1:]))
     report, alarm = os.fdopen(os.dup(1), "w", buffering=1), os.fdopen(os.dup(2), "w")
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
+    # Says where it hangs, also in a library, and then ends the process as an alarm does by itself.
+    faulthandler.register(signal.SIGALRM, file=alarm, chain=True)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for number in numbers:
-            faulthandler.dump_traceback_later(SECONDS_A_CASE, exit=True, file=alarm)
+            signal.alarm(SECONDS_A_CASE)
             this = case(number)
             ended = run_case(this)
-            faulthandler.cancel_dump_traceback_later()
+            signal.alarm(0)
             much = peak_kb() > MEMORY_KB
             if much and number != numbers[0]:
                 return
