@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
+import numpy as np
+
 from dpsel.core.guarantee import check_at_least
 
 # glibc learns up to 32 MiB.
@@ -48,7 +50,7 @@ def keep_freed_memory() -> None:
     glibc gives large blocks back to the system at once, until one was freed that is as large: here
     is one. New memory is slow: without this the scores of 10^5 x 5000 cells take twice as long.
     """
-    bytes(_LARGEST_KEPT)
+    np.empty(_LARGEST_KEPT, dtype=np.uint8)  # not zeros, which would be written each time
 
 
 def plan_threads(threads: int | None) -> int:
