@@ -7,13 +7,14 @@ import uuid
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from dpsel.records import frozen
 
-@dataclass(frozen=True)
+
+@frozen
 class Spent:
     """Draws that no ledger was charged for, and the sums of their epsilons and deltas."""
 
