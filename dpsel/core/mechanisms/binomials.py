@@ -88,5 +88,6 @@ _SMALL_DELTAS = _small_deltas()
 
 def _delta(z: FloatArray) -> FloatArray:
     """Return log z! less Stirling's formula, for whole z >= 1."""
-    small = _SMALL_DELTAS[np.minimum(z, _TABLE_SIZE - 1).astype(np.int64)]
-    return np.where(z < _TABLE_SIZE, small, _series(np.maximum(z, _TABLE_SIZE)))
+    found = _SMALL_DELTAS[np.minimum(z, _TABLE_SIZE - 1).astype(np.int64)]
+    large = z >= _TABLE_SIZE
+    return np.where(large, _series(np.maximum(z, _TABLE_SIZE)), found) if large.any() else found
