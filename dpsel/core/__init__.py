@@ -43,7 +43,7 @@ The order in which to read:
     mechanisms/noisy.py         others: peeling and one-shot Laplace; permute_and_flip.py, joint.py
     mechanisms/composition.py   what k rounds cost together, with a delta
     mechanisms/registry.py      the mechanisms by name
-    release.py                  scores, one draw, a record: the way out
+    release.py                  scores, one draw, a record: the way out; summary.py shows it
 
 Then, what needs all rows of a column at once, and what spends epsilon in several steps:
 
@@ -53,7 +53,8 @@ Then, what needs all rows of a column at once, and what spends epsilon in severa
     scores/kendall.py           pairs of rows that agree
     rounds.py                   dpkendall: k rounds
     votes.py                    two-stage: blocks of rows vote
-    scores/stump.py             the best yes/no question, with questions.py and cell_keys.py
+    scores/stump.py             the best yes/no question, with questions.py, cell_keys.py and
+                                float_bins.py
     target.py, median.py        what a row's target weighs, and what finding that out costs
     picks.py                    how many features an epsilon can pay for
 """
