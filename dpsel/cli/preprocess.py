@@ -50,9 +50,14 @@ def preprocess(
     step. Without them, centre and scale are read off the data, as in the paper, and it covers the
     selection only. The written table is as private as the raw one.
 
+    The methods stump and kendall need no scaling: --as-is turns a table with genes in rows round,
+    and changes no cell. Any other raw table goes to `dpsel select` as it is.
+
     Example: dpsel preprocess visits.csv bounded.parquet --target cost --bounds public.toml
 
     Example: dpsel preprocess golub.csv golub.parquet --target y --encode-target --scale robust
+
+    Example: dpsel preprocess genes.csv t.parquet --features-in rows --labels l.csv -t y --as-is
     """
     from dpsel.cli.terminal import TerminalReporter
     from dpsel.preprocessing.request import make_preprocess_request

@@ -86,6 +86,9 @@ class Coding:
         shown="sorted, as found in the data",
         panel=COLUMNS,
     )
+    numeric_target: bool = option(
+        "--numeric-target", "With --as-is: the target is numbers, not labels.", False, panel=COLUMNS
+    )
 
 
 @frozen(kw_only=True)
@@ -122,6 +125,13 @@ class ScalingMethod:
         "--missing",
         "What a missing cell becomes: the centre, or the column's mean or median.",
         Missing.ZERO,
+        panel=METHOD,
+    )
+    as_is: bool = option(
+        "--as-is",
+        "With genes in rows: turn the table round, and change no cell. The methods stump and "
+        "kendall need no scaling.",
+        False,
         panel=METHOD,
     )
 

@@ -1,7 +1,14 @@
 """What a run of `preprocess` will do, checked before any table is opened."""
 
 from dpsel.errors import UsageError
-from dpsel.preprocessing.options import Center, Coding, Missing, Scale, ScalingMethod
+from dpsel.preprocessing.options import (
+    DEFAULT_CLIP,
+    Center,
+    Coding,
+    Missing,
+    Scale,
+    ScalingMethod,
+)
 from dpsel.preprocessing.scaling import check_clip
 from dpsel.records import frozen
 from dpsel.selection.options import FeatureColumns
@@ -26,6 +33,8 @@ class PreprocessRequest:
     clip: float
     missing: Missing
     threads: int
+    as_is: bool = False
+    """Whether cells are written as they are, and so are labels."""
 
     @property
     def needs_medians(self) -> bool:
@@ -36,7 +45,7 @@ class PreprocessRequest:
     @property
     def needs_statistics(self) -> bool:
         """Return whether anything has to be found out about the columns."""
-        return self.bounds is None or self.missing is not Missing.ZERO
+        return not self.as_is and (self.bounds is None or self.missing is not Missing.ZERO)
 
     @property
     def scales_labels(self) -> bool:
@@ -73,19 +82,24 @@ def make_preprocess_request(
 ) -> PreprocessRequest:
     """Check everything that can be checked without the table."""
     encode = coding.encode_target or coding.classes is not None
+    if method.as_is:
+        _refuse_changes(columns, coding, method)
+    elif coding.numeric_target:
+        raise UsageError("--numeric-target goes with --as-is")
     if encode and columns.positive is not None:
         raise UsageError("give either --positive or --encode-target, not both")
     if method.bounds is not None and (method.center is not None or method.scale is not None):
         raise UsageError("--bounds says where the centre is; leave out --center and --scale")
     check_clip(method.clip)
-    scale = Scale.MAX_ABS if method.scale is None else method.scale
+    scale = Scale.NONE if method.as_is else method.scale or Scale.MAX_ABS
+    center = Center.NONE if method.as_is else method.center or _default_center(scale)
     public = None if method.bounds is None else read_bounds(method.bounds)
     return PreprocessRequest(
         wanted=Wanted(
             target,
             columns.features,
             columns.exclude,
-            labels=encode or columns.positive is not None,
+            labels=encode or columns.positive is not None or _keeps_labels(coding, method),
             person=person,
             declared=frozenset() if public is None else public.declared(target),
             bounded=public is not None,
@@ -94,12 +108,37 @@ def make_preprocess_request(
         encode=encode,
         classes=None if coding.classes is None else class_list(coding.classes.split(",")),
         bounds=public,
-        center=_default_center(scale) if method.center is None else method.center,
+        center=center,
         scale=scale,
         clip=method.clip,
         missing=method.missing,
         threads=plan_threads(reading.threads),
+        as_is=method.as_is,
     )
+
+
+def _refuse_changes(columns: FeatureColumns, coding: Coding, method: ScalingMethod) -> None:
+    """Refuse options that say how cells are changed, where none is."""
+    if coding.encode_target or coding.classes is not None or columns.positive is not None:
+        raise UsageError(
+            "--as-is leaves labels as they are; name them in `dpsel select`, with --positive LABEL "
+            "or --classes A,B,C"
+        )
+    given = {
+        "--bounds": method.bounds is not None,
+        "--center": method.center is not None,
+        "--scale": method.scale is not None,
+        "--clip": method.clip != DEFAULT_CLIP,
+        "--missing": method.missing is not Missing.ZERO,
+    }
+    for flag, is_given in given.items():
+        if is_given:
+            raise UsageError(f"--as-is changes no cell; leave out {flag}")
+
+
+def _keeps_labels(coding: Coding, method: ScalingMethod) -> bool:
+    """Return whether the target's labels are written as they are."""
+    return method.as_is and not coding.numeric_target
 
 
 def _default_center(scale: Scale) -> Center:

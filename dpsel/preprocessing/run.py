@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from dpsel import __version__
 from dpsel.core.arrays import FloatArray
 from dpsel.core.batch import Batch
 from dpsel.core.bounds import Bounds
-from dpsel.errors import InputError
+from dpsel.errors import InputError, UsageError
 from dpsel.preprocessing.options import Center, Scale
+from dpsel.preprocessing.prepared import Changes, Prepared
 from dpsel.preprocessing.request import PreprocessRequest
 from dpsel.preprocessing.scaling import Scaling, data_scaling, public_scaling
 from dpsel.preprocessing.statistics import (
@@ -22,7 +23,6 @@ from dpsel.preprocessing.statistics import (
     joined_statistics,
 )
 from dpsel.preprocessing.writers import Outputs, TableWriter, open_writer
-from dpsel.records import frozen
 from dpsel.reporter import Reporter
 from dpsel.system.text import json_text
 from dpsel.tables.columns import Kind, Layout, choose_columns, nameless_notes, visible_columns
@@ -32,7 +32,7 @@ from dpsel.tables.formats import Reading
 from dpsel.tables.labels import TargetCoding, label_interval
 from dpsel.tables.opening import file_bytes, open_table, provenance_of_all, unchanged_table
 from dpsel.tables.places import public_place
-from dpsel.tables.provenance import Provenance, names_digest, sidecar_text
+from dpsel.tables.provenance import AS_IS, Provenance, names_digest, sidecar_text
 from dpsel.tables.spill import Spill, memory_asked, memory_for_tables
 from dpsel.tables.table import RowReader, Table, read_batches
 from dpsel.tables.transposed import RawTable, labels_of
@@ -42,92 +42,6 @@ from dpsel.tables.transposed import RawTable, labels_of
 CELLS_IN_MEMORY = 1 << 25
 _COPIES = 3
 _EXACT = "exact"
-# With two classes an order is only a sign.
-_CLASSES = 3
-
-
-@frozen
-class Prepared:
-    """What is known once the table was looked at: how to read it, and how to scale it."""
-
-    layout: Layout
-    coding: TargetCoding
-    scaling: Scaling
-    provenance: Provenance
-    kept: Iterable[FloatArray] | None
-    """All rows, if they were kept, so that they need not be read again; to be gone through once."""
-    names: tuple[str, ...]
-    """The columns to write: features, target, and the persons if they are passed on."""
-    person: int | None
-    """Which column has the persons."""
-    person_type: Any | None
-    """Their Arrow type."""
-
-
-@dataclass
-class Changes:
-    """What was changed: for the data's holder only."""
-
-    cells: int = 0
-    missing: int = 0
-    clipped: int = 0
-    rows: int = 0
-    unlabelled: int = 0
-    codes: set[float] = field(default_factory=set)
-    """What labels were coded as, those of the rows that have one."""
-
-    def count(self, rows: FloatArray, prepared: Prepared) -> None:
-        """Count the cells of some raw rows."""
-        self.cells += rows.size
-        self.missing += int(np.count_nonzero(np.isnan(rows)))
-        self.clipped += prepared.scaling.clipped(rows)
-        target = rows[:, -1]
-        labelled = target[~np.isnan(target)]
-        self.rows += len(target)
-        self.unlabelled += len(target) - len(labelled)
-        if prepared.coding.of_text:
-            self.codes.update(np.unique(labelled).tolist())
-
-    def label_notes(self, prepared: Prepared, target: str, labels: str | None) -> list[str]:
-        """Return what the holder should know about labels, which a file `labels` may hold."""
-        coding = prepared.coding
-        asked = {1.0: coding.positive} if coding.positive is not None else {}
-        asked |= {float(code): label for code, label in enumerate(coding.classes or ())}
-        notes = [
-            f"no row has the label '{label}' in '{target}'"
-            for code, label in asked.items()
-            if code not in self.codes
-        ]
-        if coding.of_text and len(self.codes) < 2:
-            notes.append(f"the target '{target}' is the same in all rows that have a label")
-        if len(coding.classes or ()) >= _CLASSES:
-            notes.append(
-                f"the codes of '{target}' have an order, 0, 1, 2, which its classes may not have; "
-                "`dpsel select --classes` takes three classes or more as they are"
-            )
-        if self.unlabelled and (coding.of_text or labels is not None):
-            share, other = self.unlabelled / self.rows, ", or one that was not asked for"
-            notes.append(
-                f"{share:.1%} of the rows have no label in '{labels or target}'"
-                f"{other if coding.classes is not None else ''}"
-            )
-        return notes
-
-    def described(self, prepared: Prepared) -> list[tuple[str, str]]:
-        """Return what changed, in words and shares: never in rows."""
-        coding, made = prepared.coding, prepared.provenance
-        method = "public bounds" if made.bounds is not None else f"{made.center}, {made.scale}"
-        if made.clip is not None:
-            method += f", clipped at {made.clip:g}"
-        lines = [("features", str(len(prepared.layout.names))), ("method", method)]
-        if made.medians is not None:
-            lines.append(("medians", made.medians))
-        if coding.classes is not None:
-            lines.append(("labels", str(len(coding.classes))))
-        share = 1.0 / self.cells if self.cells else 0.0
-        lines.append(("missing cells", f"{self.missing * share:.1%}"))
-        lines.append(("clipped cells", f"{self.clipped * share:.1%}"))
-        return lines
 
 
 Opener = Callable[[], Table]
@@ -144,9 +58,14 @@ def preprocess_table(
         Tested by: tests/cli/test_preprocess.py
     """
     open_again = raw.opener(labels_are_numbers=not request.wanted.labels)
+    if request.as_is and not raw.turned:
+        raise UsageError(
+            "--as-is is for tables that have to be turned round: give --features-in rows, if a row "
+            "is a feature; else `dpsel select` reads this table as it is"
+        )
     prepared = prepare(open_again, request, reporter)
     try:
-        writer = open_writer(outputs, prepared.names, prepared.provenance, prepared.person_type)
+        writer = open_writer(outputs, prepared.names, prepared.provenance, prepared.passed_type)
         changes = write_prepared(open_again, prepared, writer, reporter, request.threads)
     except OSError as error:
         raise outputs.table.failure(error) from None
@@ -155,7 +74,10 @@ def preprocess_table(
         outputs.record.write(sidecar_text(prepared.provenance, writer.digest()).encode())
     labels = None if raw.labels is None else public_place(raw.labels)
     reporter.table("what changed", changes.described(prepared))
-    for note in changes.label_notes(prepared, request.wanted.target, labels):
+    for note in (
+        *changes.cell_notes(prepared, turned=raw.turned),
+        *changes.label_notes(prepared, request.wanted.target, labels),
+    ):
         reporter.note(note)
     if prepared.provenance.data_dependent:
         reporter.note(
@@ -182,7 +104,7 @@ def prepare(open_again: Opener, request: PreprocessRequest, reporter: Reporter) 
     """Look at a table as often as it takes to know how to scale it."""
     with unchanged_table(open_again()) as table:
         chosen = choose_columns(table.columns, request.wanted, table.label)
-        kind = None if chosen.person is None else table.columns[chosen.person].kind
+        kinds = [column.kind for column in table.columns]
         layout = replace(chosen, whole_rows=True, person=None)
         names = [column.name for column in visible_columns(table.columns)]
         for note in nameless_notes(table.columns, table.label):
@@ -196,7 +118,8 @@ def prepare(open_again: Opener, request: PreprocessRequest, reporter: Reporter) 
     statistics, kept, medians = None, None, None
     if request.needs_statistics:
         statistics, kept, medians = _statistics(open_again, layout, coding, request, reporter)
-    scaling = _scaling(request, bounds, statistics, coding)
+    scaling = None if request.as_is else _scaling(request, bounds, statistics, coding)
+    passed = layout.target if request.as_is and layout.labels else chosen.person
     person = request.wanted.person
     written = (*layout.names, request.wanted.target, *([] if person is None else [person]))
     return Prepared(
@@ -206,17 +129,17 @@ def prepare(open_again: Opener, request: PreprocessRequest, reporter: Reporter) 
         provenance=_provenance(request, before, written, medians),
         kept=kept,
         names=written,
-        person=chosen.person,
-        person_type=_person_type(open_again, chosen.person, kind),
+        passed=passed,
+        passed_type=_passed_type(open_again, passed, kinds),
     )
 
 
-def _person_type(open_again: Opener, person: int | None, kind: Kind | None) -> Any | None:
-    """Return the type in which persons are passed on, if they are."""
-    if person is None or kind is None:
+def _passed_type(open_again: Opener, passed: int | None, kinds: Sequence[Kind]) -> Any | None:
+    """Return the type in which a column is passed on, if one is."""
+    if passed is None:
         return None
     with unchanged_table(open_again()) as table:
-        return person_type(table.persons(person), kind)
+        return person_type(table.persons(passed), kinds[passed])
 
 
 def _bounds(
@@ -237,13 +160,14 @@ def _provenance(
     """Return the record of what is done now, and of what was done before."""
     earlier = () if before is None else before.read_off_the_data
     read = tuple(dict.fromkeys((*earlier, *request.read_off_the_data())))
+    by = AS_IS if request.as_is else None if request.bounds is None else "bounds"
     return Provenance(
         data_dependent=bool(read),
         read_off_the_data=read,
-        center=str(request.center) if request.bounds is None else "bounds",
-        scale=str(request.scale) if request.bounds is None else "bounds",
+        center=by or str(request.center),
+        scale=by or str(request.scale),
         clip=request.clip if request.bounds is None and request.scale is Scale.ROBUST else None,
-        missing=str(request.missing),
+        missing=AS_IS if request.as_is else str(request.missing),
         positive=request.positive,
         classes=request.classes,
         bounds=None if request.bounds is None else request.bounds.to_dict(),
@@ -261,7 +185,7 @@ def write_prepared(
     reporter: Reporter,
     threads: int,
 ) -> Changes:
-    """Write every row of a table, scaled, and its person as it is.
+    """Write every row of a table, scaled or not, and its person or label as it is.
 
     Privacy:
         Guarantee: none; the written table is as private as the one that was read.
@@ -269,21 +193,24 @@ def write_prepared(
     """
     changes = Changes()
     with ExitStack() as opened:
-        persons: PersonColumn | None = None
-        if prepared.person is not None:
+        passed: PersonColumn | None = None
+        if prepared.passed is not None:
             table = opened.enter_context(unchanged_table(open_again()))
-            persons = PersonColumn(table.persons(prepared.person), prepared.person_type)
+            passed = PersonColumn(table.persons(prepared.passed), prepared.passed_type)
 
         def add(rows: FloatArray) -> None:
             changes.count(rows, prepared)
-            these = None if persons is None else persons.next(len(rows))
-            writer.write(prepared.scaling.apply(rows), these)
+            these = None if passed is None else passed.next(len(rows))
+            if prepared.passes_labels:
+                changes.count_labels(these)
+            writer.write(rows if prepared.scaling is None else prepared.scaling.apply(rows), these)
 
         if prepared.kept is not None:
             for rows in prepared.kept:
                 add(rows)
         else:
-            _reduce(open_again, prepared.layout, prepared.coding, _rows, add, threads, reporter)
+            work = _features if prepared.passes_labels else _rows
+            _reduce(open_again, prepared.layout, prepared.coding, work, add, threads, reporter)
     writer.close()
     return changes
 
@@ -407,3 +334,8 @@ def _reduce(
 def _rows(batch: Batch) -> FloatArray:
     """Return features and target side by side."""
     return np.asfortranarray(np.column_stack([batch.X, batch.y]))
+
+
+def _features(batch: Batch) -> FloatArray:
+    """Return features alone."""
+    return np.asarray(batch.X, dtype=np.float64, order="F")

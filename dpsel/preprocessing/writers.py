@@ -56,9 +56,9 @@ _CELLS_PER_GROUP = 1 << 23
 
 
 class TableWriter(Protocol):
-    """Takes rows, the target last, and the persons of these rows, which come after it."""
+    """Takes rows of numbers, and after these a column that is passed on: persons, or labels."""
 
-    def write(self, rows: FloatArray, persons: Any | None = None) -> None:
+    def write(self, rows: FloatArray, passed: Any | None = None) -> None:
         """Write some rows."""
         ...
 
@@ -75,28 +75,28 @@ def open_writer(
     outputs: Outputs,
     names: Sequence[str],
     provenance: Provenance,
-    person_type: pa.DataType | None = None,
+    passed_type: pa.DataType | None = None,
 ) -> TableWriter:
-    """Return a writer of columns `names`; the last is one of persons if these have a type."""
+    """Return a writer of columns `names`; the last is passed on as it is if it has a type."""
     stream = outputs.table.stream
     if outputs.table_format is TableFormat.CSV:
         return _CsvWriter(stream, names, outputs.single)
     kind = pa.float32() if outputs.single else pa.float64()
     kinds = [kind] * len(names)
-    if person_type is not None:
-        kinds[-1] = person_type
+    if passed_type is not None:
+        kinds[-1] = passed_type
     schema = pa.schema(zip(names, kinds, strict=True), metadata=provenance.metadata())
     if outputs.table_format is TableFormat.ARROW:
         return _ArrowWriter(stream, schema, seekable=outputs.place != STDOUT)
     return _ParquetWriter(stream, schema)
 
 
-def _batch(rows: FloatArray, persons: Any | None, schema: pa.Schema) -> pa.RecordBatch:
+def _batch(rows: FloatArray, passed: Any | None, schema: pa.Schema) -> pa.RecordBatch:
     """Return rows as an Arrow batch."""
     kind = np.float32 if schema.types[0] == pa.float32() else np.float64
     columns = np.asarray(rows, dtype=kind, order="F")
     arrays = [pa.array(column) for column in columns.T]
-    return pa.record_batch(arrays if persons is None else [*arrays, persons], schema=schema)
+    return pa.record_batch(arrays if passed is None else [*arrays, passed], schema=schema)
 
 
 class _ParquetWriter:
@@ -111,12 +111,12 @@ class _ParquetWriter:
             stream, schema, compression="zstd", use_dictionary=False, write_statistics=False
         )
         self._waiting: list[FloatArray] = []
-        self._persons: list[Any] = []
+        self._passed: list[Any] = []
         self._cells = 0
 
-    def write(self, rows: FloatArray, persons: Any | None = None) -> None:
+    def write(self, rows: FloatArray, passed: Any | None = None) -> None:
         self._waiting.append(rows)
-        self._persons += [] if persons is None else [persons]
+        self._passed += [] if passed is None else [passed]
         self._cells += rows.size
         if self._cells >= _CELLS_PER_GROUP:
             self._flush()
@@ -132,9 +132,9 @@ class _ParquetWriter:
     def _flush(self) -> None:
         """Write what has been waiting as one row group."""
         rows = np.concatenate(self._waiting)
-        persons = pa.concat_arrays(self._persons) if self._persons else None
-        self._waiting, self._persons, self._cells = [], [], 0
-        table = pa.Table.from_batches([_batch(rows, persons, self._schema)])
+        passed = pa.concat_arrays(self._passed) if self._passed else None
+        self._waiting, self._passed, self._cells = [], [], 0
+        table = pa.Table.from_batches([_batch(rows, passed, self._schema)])
         self._writer.write_table(table, row_group_size=max(1, len(rows)))
 
 
@@ -147,8 +147,8 @@ class _ArrowWriter:
         make = pa.ipc.new_file if seekable else pa.ipc.new_stream
         self._writer = make(stream, schema)
 
-    def write(self, rows: FloatArray, persons: Any | None = None) -> None:
-        self._writer.write_batch(_batch(rows, persons, self._schema))
+    def write(self, rows: FloatArray, passed: Any | None = None) -> None:
+        self._writer.write_batch(_batch(rows, passed, self._schema))
 
     def close(self) -> None:
         self._writer.close()
@@ -167,14 +167,14 @@ class _CsvWriter:
         self._header = True
         self._hash = hashlib.sha256()
 
-    def write(self, rows: FloatArray, persons: Any | None = None) -> None:
+    def write(self, rows: FloatArray, passed: Any | None = None) -> None:
         from dpsel.system.frames import pl
 
         columns: list[Any] = list(np.asarray(rows, dtype=self._kind, order="F").T)
-        if persons is not None:
+        if passed is not None:
             from dpsel.tables.distinct import persons_in_text
 
-            columns.append(pl.Series(pl.from_arrow(persons_in_text(persons))))
+            columns.append(pl.Series(pl.from_arrow(persons_in_text(passed))))
         self._put(pl.DataFrame(dict(zip(self._names, columns, strict=True))))
 
     def close(self) -> None:

@@ -23,7 +23,13 @@ from dpsel.selection.request import Request
 from dpsel.system.threads import Threads, one_blas_thread
 from dpsel.tables.cell_counts import CellCounts, cell_notes
 from dpsel.tables.columns import Layout, choose_columns, nameless_notes, visible_columns
-from dpsel.tables.opening import file_bytes, has_record, open_table, provenance_of_all, unchanged
+from dpsel.tables.opening import (
+    claimed_record,
+    file_bytes,
+    open_table,
+    provenance_of_all,
+    unchanged,
+)
 from dpsel.tables.provenance import Provenance
 from dpsel.tables.spill import Spill, memory_asked
 from dpsel.tables.table import RowReader, Table, read_batches
@@ -261,18 +267,23 @@ def bounds_of(table: Table, layout: Layout, request: Request) -> Bounds:
 
 
 def refuse_unbounded(table: Table, request: Request) -> None:
-    """Refuse a score that needs bounds for a table that has none, and was not preprocessed."""
-    needed = find_score(request.score).needs_bounds and not request.wanted.bounded
-    if needed and not has_record(table):
+    """Refuse a score that needs bounds for a table that has none, and was not scaled."""
+    if request.wanted.bounded or not find_score(request.score).needs_bounds:
+        return
+    made = claimed_record(table)
+    if made is None or not made.bounded:
+        scaled = "" if made is None else " without --as-is"
         raise UsageError(
             f"the score {request.score} needs public bounds: give --bounds FILE, or --lower and "
-            "--upper, or a table that `dpsel preprocess` wrote; the method stump needs none"
+            f"--upper, or a table that `dpsel preprocess` wrote{scaled}; "
+            "the method stump needs none"
         )
 
 
 def covered(guarantee: Guarantee, provenance: Provenance | None) -> Guarantee:
     """Return a guarantee that says what it covers of how the table was made."""
-    return guarantee if provenance is None else replace(guarantee, scope=provenance.scope)
+    scope = None if provenance is None else provenance.scope
+    return guarantee if scope is None else replace(guarantee, scope=scope)
 
 
 def refuse_partial_scope(table: Table, request: Request, account: NoAccount) -> None:
@@ -285,4 +296,5 @@ def refuse_partial_scope(table: Table, request: Request, account: NoAccount) -> 
     made = provenance_of_all(table)
     # Of several files only what takes a guarantee away is believed.
     believed = made is not None and (made.data_dependent or table.provenance is not None)
-    account.refuse_partial(made.scope if made is not None and believed else request.guarantee.scope)
+    scope = made.scope if made is not None and believed else None
+    account.refuse_partial(request.guarantee.scope if scope is None else scope)

@@ -357,7 +357,13 @@ def _position(names: Sequence[str], name: str, option: str, label: str) -> int:
     """Return where a named column is."""
     if name in names:
         return names.index(name)
-    raise UsageError(f"{option}: {label} has no column '{name}'{_hint(name, names)}")
+    hint = _hint(name, names)
+    if option == "--target" and not hint:
+        hint = (
+            "; if its rows are features, as in genes x samples, turn it round first: "
+            "`dpsel preprocess --features-in rows --as-is`"
+        )
+    raise UsageError(f"{option}: {label} has no column '{name}'{hint}")
 
 
 def _matching(

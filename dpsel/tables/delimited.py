@@ -22,7 +22,14 @@ from dpsel.tables.cells import (
 from dpsel.tables.columns import Column, Kind, Layout, refuse_target, refuse_text
 from dpsel.tables.delimited_rows import TEXT_BYTES, TextRows, cut_rows, rows_end
 from dpsel.tables.errors import plain_errors
-from dpsel.tables.formats import FORMATS, Dialect, FileFormat, InputFormat
+from dpsel.tables.formats import (
+    FORMATS,
+    Dialect,
+    FileFormat,
+    InputFormat,
+    is_series_matrix,
+    refuse_series_matrix,
+)
 from dpsel.tables.provenance import Provenance, beside, recorded_columns, sidecar
 from dpsel.tables.sources import Source
 from dpsel.tables.table import PendingBatch, RowReader
@@ -250,6 +257,8 @@ class DelimitedTable:
             opened.callback(self._stream.close)
             recorded = source.path is not None and sidecar(source.path).exists()
             self._text = TextRows(self._stream, written, self.label, text_bytes, digest=recorded)
+            if is_series_matrix(self._text.header[0].encode()):
+                refuse_series_matrix(self.label)
             opened.pop_all()
         columns = tuple(Column(name, Kind.UNKNOWN) for name in self._text.header)
         self._claimed = beside(source.path, self._text.header)
@@ -269,9 +278,9 @@ class DelimitedTable:
         return claimed if claimed.data_dependent or self._text.digest() == digest else None
 
     @property
-    def claims_record(self) -> bool:
-        """Return whether a record stands beside the file, be it about this content or not."""
-        return self._claimed is not None
+    def claimed_record(self) -> Provenance | None:
+        """Return the record that stands beside the file, be it about this content or not."""
+        return self._claimed and self._claimed[0]
 
     def read_through(self) -> None:
         """Read everything, to know whether what stands beside the file is about it."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from dpsel.core.arrays import IntArray
 from dpsel.errors import InputError
-from dpsel.tables.formats import Dialect, FileFormat, recognized_separator
+from dpsel.tables.formats import BOM, Dialect, FileFormat, recognized_separator
 from dpsel.tables.sources import ByteStream
 
 TEXT_BYTES = 1 << 24
@@ -27,7 +27,6 @@ _LONGEST_HEADER = 1 << 28
 _TIMES_THE_HEADER = 16
 # As many as a text of whole rows can have at the most, if every cell has its separator.
 _CELLS_AT_ONCE = TEXT_BYTES
-_BOM = b"\xef\xbb\xbf"
 
 
 class TextRows:
@@ -90,7 +89,7 @@ class TextRows:
 
     def _read_header(self) -> bytes:
         """Take the first row off the stream; lines with nothing in them are passed over."""
-        line = self._first_row().removeprefix(_BOM)
+        line = self._first_row().removeprefix(BOM)
         while line and not line.strip():
             # Very many at once: taking them off one by one would copy the rest each time.
             blank = len(self._rest) - len(self._rest.lstrip())

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpsel.errors import InputError, UsageError
 from dpsel.options import option
@@ -160,6 +160,23 @@ def format_of(name: str, first_bytes: Callable[[], bytes]) -> InputFormat:
             return found
     raise InputError(
         f"{name}: cannot tell its format; say which with --input-format {'|'.join(InputFormat)}"
+    )
+
+
+BOM = b"\xef\xbb\xbf"
+
+
+def is_series_matrix(first_bytes: bytes) -> bool:
+    """Tell whether a decompressed file begins like a GEO series matrix; 12 bytes are enough."""
+    begin = first_bytes.removeprefix(BOM).removeprefix(b'"')
+    return begin.lower().startswith(b"!series_")
+
+
+def refuse_series_matrix(name: str) -> NoReturn:
+    """Say what to do with a GEO series matrix where a table with one sample a row is needed."""
+    raise InputError(
+        f"{name}: is a GEO series matrix, with a feature in every row; turn it round first: "
+        f"`dpsel preprocess {name} turned.parquet --target LABEL --label-key KEY --as-is`"
     )
 
 

@@ -92,10 +92,15 @@ def normal_label(text: str) -> str | None:
     return label
 
 
+def is_number(label: str) -> bool:
+    """Return whether a label is written as a number."""
+    return _NUMBER.fullmatch(label) is not None
+
+
 def sorted_labels(labels: Sequence[str]) -> tuple[str, ...]:
     """Return distinct labels in order: as numbers if all are numbers, else as texts."""
     distinct = sorted(set(labels))
-    if distinct and all(_NUMBER.fullmatch(label) for label in distinct):
+    if distinct and all(map(is_number, distinct)):
         distinct = [distinct[place] for place in np.argsort([float(d) for d in distinct])]
     return tuple(distinct)
 

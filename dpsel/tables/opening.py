@@ -108,13 +108,13 @@ def provenance_of_all(table: Table) -> Provenance | None:
     return table.provenance_of_all() if isinstance(table, _ManyTables) else table.provenance
 
 
-def has_record(table: Table) -> bool:
-    """Return whether a table says how it was made, before a row is read.
+def claimed_record(table: Table) -> Provenance | None:
+    """Return how a table says that it was made, before a row is read.
 
     Whether what stands beside a CSV is about its content is known once all of it was read, and
     must not decide whether a run is refused.
     """
-    return getattr(table, "claims_record", False) or provenance_of_all(table) is not None
+    return getattr(table, "claimed_record", None) or provenance_of_all(table)
 
 
 def own_names(table: Any, names: Sequence[str]) -> list[Any]:

@@ -15,6 +15,8 @@ from dpsel.tables.columns import Column, Use
 KEY = b"dpsel.provenance"
 SCHEMA_ID = "dpsel.provenance/1"
 _DIGEST = "sha256_of_the_table"
+AS_IS = "as-is"
+"""The centre and scale of a table that was turned round, and no cell of it changed."""
 
 
 @frozen
@@ -51,14 +53,24 @@ class Provenance:
         return {KEY: json.dumps(self.to_dict()).encode()}
 
     @property
-    def scope(self) -> Scope:
-        """Return what the guarantee of a selection from this table covers."""
+    def bounded(self) -> bool:
+        """Return whether all cells are within [-1, 1]."""
+        return self.scale != AS_IS
+
+    @property
+    def scope(self) -> Scope | None:
+        """Return what the guarantee of a selection covers of how this table was made.
+
+        None if it is as if nothing had been done: no cell was changed, and none decided anything.
+        """
         if self.data_dependent:
             return Scope(
                 end_to_end=False,
                 why="selection only: `dpsel preprocess` read "
                 f"{', '.join(self.read_off_the_data)} off the data",
             )
+        if not self.bounded:
+            return None
         return Scope(
             end_to_end=True,
             why="the table was bounded by `dpsel preprocess` with public inputs only; "
@@ -87,7 +99,7 @@ def combined(records: Sequence[Provenance | None]) -> Provenance | None:
 
 def recorded_columns(columns: tuple[Column, ...], made: Provenance | None) -> tuple[Column, ...]:
     """Return columns with the use that a record leaves them: all but the persons were scaled."""
-    if made is None:
+    if made is None or not made.bounded:
         return columns
     # A table with other columns has some that were added later.
     rest = made.columns == names_digest([column.name for column in columns])

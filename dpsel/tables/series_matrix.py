@@ -8,7 +8,7 @@ from typing import Any
 
 from dpsel.errors import InputError
 from dpsel.tables.errors import plain_errors
-from dpsel.tables.formats import FileFormat
+from dpsel.tables.formats import BOM, FileFormat
 from dpsel.tables.sources import ByteStream, Source
 from dpsel.tables.transposed import FeatureRows, text_rows
 
@@ -16,18 +16,11 @@ _BEGIN = re.compile(rb'^"?!series_matrix_table_begin\b.*\n', re.MULTILINE | re.I
 _END = re.compile(rb'\n"?!series_matrix_table_end\b', re.IGNORECASE)
 _ACCESSION = "!sample_geo_accession"
 _CHARACTERISTICS = "!sample_characteristics_ch1"
-_BOM = b"\xef\xbb\xbf"
 _HEAD_BYTES, _LONGEST_HEAD = 1 << 20, 1 << 28
 # More than the marks of the end have.
 _HELD_BYTES = 64
 _KEYS_SHOWN = 20
 _WRITTEN = FileFormat(separator="\t")
-
-
-def is_series_matrix(first_bytes: bytes) -> bool:
-    """Tell whether a decompressed file begins like a series matrix; 12 bytes are enough."""
-    begin = first_bytes.removeprefix(_BOM).removeprefix(b'"')
-    return begin.lower().startswith(b"!series_")
 
 
 def read_series_matrix(source: Source, *, label_key: str | None, target: str) -> Any:
@@ -68,7 +61,7 @@ def _head(stream: ByteStream, label: str) -> tuple[str, bytes]:
                 "give a series matrix of GEO, whole"
             )
         content += more
-    about = content[: begin.start()].removeprefix(_BOM).decode("utf-8", "replace")
+    about = content[: begin.start()].removeprefix(BOM).decode("utf-8", "replace")
     return about, content[begin.end() :]
 
 

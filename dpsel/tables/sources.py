@@ -7,7 +7,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 from typing import Any
@@ -15,7 +15,14 @@ from urllib.parse import unquote_to_bytes
 
 from dpsel.errors import InputError, OutputError
 from dpsel.system.process import Prefixed, reason, stdin_bytes
-from dpsel.tables.formats import FORMATS, InputFormat, compression_of, format_of
+from dpsel.tables.formats import (
+    FORMATS,
+    InputFormat,
+    compression_of,
+    format_of,
+    is_series_matrix,
+    refuse_series_matrix,
+)
 from dpsel.tables.identity import (
     Identity,
     digest_of_ends,
@@ -80,6 +87,7 @@ def _value(text: bytes) -> str | None:
 
 STDIN = "-"
 _MAGIC_BYTES = 8
+_SERIES_BYTES = 64
 
 
 class Source:
@@ -152,6 +160,14 @@ class Source:
             if file.seek(0, os.SEEK_END) == 0:
                 return pa.py_buffer(b"")
             return pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+    def is_series_matrix(self) -> bool:
+        """Return whether it is a GEO series matrix, by its first line."""
+        if self.remote:
+            return False
+        with suppress(OSError), closing(self.open_stream()) as stream:
+            return is_series_matrix(stream.read(_SERIES_BYTES))
+        return False
 
     def kept(self) -> "Source":
         """Return a source that can be read again and again: itself, or a copy of a pipe."""
@@ -337,10 +353,20 @@ def _found_format(sources: list[Source]) -> InputFormat:
     pipe = next((source for source in sources if not source.is_file), None)
     if pipe is not None:
         raise InputError(f"{pipe.label}: say which format it has with --input-format")
-    formats = {format_of(source.label, source.first_bytes) for source in sources}
+    formats = {_format_of(source) for source in sources}
     if len(formats) > 1:
         raise InputError(f"the files have different formats: {', '.join(sorted(formats))}")
     return formats.pop()
+
+
+def _format_of(source: Source) -> InputFormat:
+    """Return the format of a file."""
+    try:
+        return format_of(source.label, source.first_bytes)
+    except InputError:
+        if source.is_series_matrix():
+            refuse_series_matrix(source.label)
+        raise
 
 
 def _matching(pattern: str) -> list[Path]:

@@ -248,8 +248,9 @@ def _names_in(column: Any, table: Any) -> list[str | None]:
     """Return the names of features that a first column holds."""
     kind = kind_of(column.type)
     if kind is not Kind.TEXT and not pa.types.is_integer(column.type):
-        found = f"'{table.columns[0].name}' holds {kind.value}"
-        raise InputError(f"{table.label}: the first column {found}; put the features' names first")
+        # Its name may be that of a sample, which is private.
+        found = f"the first column holds {kind.value}; put the features' names first"
+        raise InputError(f"{table.label}: {found}")
     names: list[str | None] = as_texts(column).to_pylist()
     return names
 
@@ -321,6 +322,11 @@ class RawTable:
     label_key: str | None
     written: FileFormat = AS_NAMED
 
+    @property
+    def turned(self) -> bool:
+        """Return whether it has one feature a row; a series matrix is read by its label's key."""
+        return self.orientation is Orientation.ROWS or self.label_key is not None
+
     def opener(self, *, labels_are_numbers: bool) -> Callable[[], Table]:
         """Return what opens the table, each time from its start."""
         if self.place == self.labels == STDIN:
@@ -335,13 +341,14 @@ class RawTable:
                 matrix = read_series_matrix(
                     sources[0], label_key=self.label_key, target=self.target
                 )
-            return self._of_memory(matrix, sources[0], labels_are_numbers)
+            return self._of_memory(matrix, sources[0], None, labels_are_numbers)
         if self.label_key is not None:
             raise UsageError("--label-key is for GEO series matrices, and this is none")
         found = common_format(sources, self.written.input_format)
         if self.orientation is Orientation.ROWS:
             table = self._feature_rows(sources, found)
-            return self._of_memory(table, sources[0], labels_are_numbers)
+            before = self._record_before(sources, found)
+            return self._of_memory(table, sources[0], before, labels_are_numbers)
         if self.labels is not None:
             raise UsageError("--labels goes with --features-in rows")
         return lambda: open_sources(sources, found, self.written)
@@ -360,15 +367,24 @@ class RawTable:
                 target=self.target,
             )
 
+    def _record_before(self, sources: list[Source], found: InputFormat) -> Provenance | None:
+        """Return the record of the file itself, if it takes a guarantee away."""
+        with closing(open_sources(sources, found, self.written)) as table:
+            made = table.provenance
+        return made if made is not None and made.data_dependent else None
+
     def _of_memory(
-        self, table: Any, source: Source, labels_are_numbers: bool
+        self, table: Any, source: Source, before: Provenance | None, labels_are_numbers: bool
     ) -> Callable[[], Table]:
         """Return what opens a table in memory, or in a file, under the name of its file."""
         if isinstance(table, TransposedTable):
             turned = table.numbered() if labels_are_numbers else table
+            turned.provenance = before
             return lambda: turned
         if labels_are_numbers:
             table = _with_numbers(table, self.target)
+        if before is not None:
+            table = table.replace_schema_metadata(before.metadata())
 
         def opened() -> Table:
             found = frame_table(table)
@@ -379,18 +395,10 @@ class RawTable:
 
     def _is_series_matrix(self, sources: list[Source]) -> bool:
         """Return whether this is one GEO series matrix, by its first line."""
-        from dpsel.tables.series_matrix import is_series_matrix
-
         wanted = self.written.input_format
-        if len(sources) > 1 or sources[0].remote or (wanted is not None and FORMATS[wanted].typed):
+        if len(sources) > 1 or (wanted is not None and FORMATS[wanted].typed):
             return False
-        stream = sources[0].open_stream()
-        try:
-            return is_series_matrix(stream.read(64))
-        except OSError:
-            return False
-        finally:
-            stream.close()
+        return sources[0].is_series_matrix()
 
 
 def _with_numbers(table: Any, target: str) -> Any:

@@ -88,7 +88,12 @@ def test_names_and_globs_choose_features_in_the_table_s_order(
     ("wanted", "message"),
     [
         ({"target": "Y"}, "--target: t has no column 'Y'; did you mean 'y'?"),
-        ({"target": "zzzzz"}, "--target: t has no column 'zzzzz'"),
+        (
+            {"target": "zzzzz"},
+            "--target: t has no column 'zzzzz'; if its rows are features, as in genes x samples, "
+            "turn it round first: `dpsel preprocess --features-in rows --as-is`",
+        ),
+        ({"person": "zzzzz"}, "--person: t has no column 'zzzzz'"),
         ({"person": "agee"}, "--person: t has no column 'agee'; did you mean 'age'?"),
         ({"features": ("gen_1",)}, "--features: t has no column 'gen_1'; did you mean 'gene_1'?"),
         ({"exclude": ("gene-*",)}, "--exclude: t has no column 'gene-*'; did you mean 'gene_2'?"),

@@ -13,8 +13,9 @@ from dpsel.errors import InputError
 from dpsel.tables import series_matrix
 from dpsel.tables import transposed as feature_rows
 from dpsel.tables.columns import Wanted, choose_columns
+from dpsel.tables.formats import is_series_matrix
 from dpsel.tables.labels import TargetCoding
-from dpsel.tables.series_matrix import is_series_matrix, read_series_matrix
+from dpsel.tables.series_matrix import read_series_matrix
 from dpsel.tables.sources import Source
 from dpsel.tables.table import RowReader
 from dpsel.tables.transposed import TransposedTable

@@ -337,7 +337,7 @@ def test_a_parquet_table_without_names_first_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as raised:
         read(path, input_format=InputFormat.PARQUET)
     assert str(raised.value) == (
-        "t.parquet: the first column 's1' holds numbers; put the features' names first"
+        "t.parquet: the first column holds numbers; put the features' names first"
     )
 
 
