@@ -13,6 +13,7 @@ from pathlib import Path
 
 from dpsel.tables.formats import (
     AS_NAMED,
+    BOM,
     ENDINGS,
     FORMATS,
     Compression,
@@ -25,7 +26,6 @@ from dpsel.tables.formats import (
 from dpsel.tables.parquet_footer import column_names
 
 _MOST_BYTES = 1 << 24
-_BOM = b"\xef\xbb\xbf"
 
 
 def header_names(place: str, written: FileFormat = AS_NAMED) -> list[str]:
@@ -69,10 +69,10 @@ def _first_line(path: Path, first: bytes) -> bytes:
         return b""
     with gzip.open(path) if compression is Compression.GZIP else path.open("rb") as file:
         line = b"\n"
-        while line and not line.removeprefix(_BOM).strip():
+        while line and not line.removeprefix(BOM).strip():
             line = file.readline(_MOST_BYTES)
     # Whatever is behind another line end is a row.
-    return re.split(rb"[\r\n]", line.removeprefix(_BOM), maxsplit=1)[0]
+    return re.split(rb"[\r\n]", line.removeprefix(BOM), maxsplit=1)[0]
 
 
 def _names(line: bytes, written: FileFormat) -> list[str]:
