@@ -2,13 +2,13 @@
 
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dpsel.errors import UsageError
-from dpsel.system.threads import Threads
 from dpsel.tables.columns import Kind, Layout, same_layout
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import AS_NAMED, FORMATS, FileFormat, InputFormat
@@ -58,8 +58,12 @@ def unchanged(sources: Collection[Source]) -> Iterator[None]:
 
 def _check_unchanged(sources: Collection[Source]) -> None:
     """Refuse files that have changed, the first of them by its name."""
-    for _ in Threads(_FILES_AT_ONCE).map(Source.check_unchanged, sources, max(1, len(sources))):
-        pass
+    if len(sources) == 1:
+        next(iter(sources)).check_unchanged()
+        return
+    with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
+        for _ in pool.map(Source.check_unchanged, sources):
+            pass
 
 
 @contextmanager

@@ -240,6 +240,11 @@ def worked_on(
     progress: Callable[[float], None],
 ) -> Iterator[Part]:
     """Read every batch and yield what the work makes of it, in order; few are held at a time."""
+    if threads == 1:
+        for batch in batches:
+            yield work(batch.read())
+            progress(batch.done)
+        return
     pending: deque[tuple[Future[Part], float]] = deque()
     stop = threading.Event()
 
