@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsel.core.arrays import FloatArray
-from dpsel.core.scores import float_bins
-from dpsel.core.scores.float_bins import Numbers, RowSlots, ask_in_bins
-from dpsel.core.scores.stump import UNIT, RowWeights
+from dpsel.core.scores import float_bins, questions
+from dpsel.core.scores.float_bins import Numbers, RowSlots
+from dpsel.core.scores.stump import UNIT, Cells, RowWeights, stump_scores
 from tests.core.test_stump import by_brute_force
 
 VALUES = np.array([[0, UNIT, -UNIT, -UNIT // 3], [0, 5, 0, UNIT]])
@@ -16,20 +16,18 @@ VALUES = np.array([[0, UNIT, -UNIT, -UNIT // 3], [0, 5, 0, UNIT]])
 
 @pytest.fixture(autouse=True, params=["equal", "bent"])
 def few_bins_all_opened(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut short columns too, into a few bins, and sort what is in them, however much that is."""
+    """Cut short columns too, into a few bins, and sort what is in them, however much that is.
+
+    Or cut them into bins of unequal width, and leave all questions about values to others.
+    """
+    monkeypatch.setattr(questions, "_FEW_ROWS", 0)
     monkeypatch.setattr(float_bins, "_BIN_BITS", 3)
     monkeypatch.setattr(float_bins, "_FEW", 1 if request.param == "equal" else 1 << 40)
 
 
 def asked(columns: FloatArray, weights: RowWeights) -> list[list[int]]:
     """Return the scores of every round."""
-    missing = np.isnan(columns)
-    counts = [np.bincount(weights.groups[~gone], minlength=4) for gone in missing]
-    sums = weights.values @ np.array(counts).T
-    best = np.abs(sums)
-    cells = Numbers(columns, missing if missing.any() else None, sums, sums)
-    ask_in_bins(cells, weights.slots, best)
-    found: list[list[int]] = best.tolist()
+    found: list[list[int]] = stump_scores(Cells(columns), weights).tolist()
     return found
 
 
@@ -192,6 +190,20 @@ def test_columns_are_cut_as_suits_them() -> None:
         ]
     )
     assert equal_bins(columns, rows(5000, 1)) == [True, True, True, True, False, False]
+
+
+def test_the_last_value_of_a_column_may_be_the_first_of_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # No value is common enough for a bin of its own.
+    monkeypatch.setattr(float_bins, "_COMMON", 1)
+    rng = np.random.default_rng(3)
+    for seed in range(20):
+        lower, upper = rng.uniform(size=12), 1 + rng.uniform(size=12)
+        lower[-5:] = upper[:5] = 1.0
+        lower[:5], upper[-5:] = 0.0, 2.0
+        lower[5], upper[5] = 1 - 1e-9, 1 + 1e-9
+        check(np.stack([lower, upper]), rows(12, seed))
 
 
 def test_cells_in_several_parts_get_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,29 +81,34 @@ class Numbers:
         return Numbers(self.cells[which], missing, self.every[:, which], self.numbers[:, which])
 
 
-def ask_in_bins(columns: Numbers, rows: RowSlots, best: IntArray) -> None:
+def ask_in_bins(columns: Numbers, rows: RowSlots, best: IntArray) -> BoolArray:
     """Raise `best`, for every round and column, to the best question.
 
     Cells are counted in bins. That answers questions between bins. Inside a bin a sum can only move
     by the weights in it: only the cells of bins that could beat the best are sorted. Where these
     are many, bins of equal width were a bad choice: then they are wider the farther from 0.
 
+    Returns of which columns not all values were asked about: almost any could beat the best, which
+    has little to do with their order.
+
     Privacy:
         Guarantee: none; the result is private input for a mechanism.
         Tested by: tests/core/test_stump.py, tests/core/test_float_bins.py
     """
     left = np.ones(len(columns.cells), dtype=np.bool_)
-    for bent, few in ((False, len(rows.begins) // _FEW), (True, len(rows.begins))):
+    values_left = np.zeros_like(left)
+    for bent in (False, True):
         scales = _Scales.of(columns.some(left).cells, rows.bins, bent=bent)
         chosen = left.copy()
         chosen[left] = usable = scales.usable
         if chosen.any():
             raised = best[:, chosen]
             bins = _Bins(columns.some(chosen), rows, scales.some(usable))
-            left[chosen] = bins.ask(raised, few)
+            left[chosen], values_left[chosen] = bins.ask(raised, all_of_them=bent)
             best[:, chosen] = raised
         if not left.any():
-            return
+            break
+    return values_left
 
 
 @frozen
@@ -310,17 +315,29 @@ class _Bins:
             found += values[:, group, np.newaxis, np.newaxis] * self._counts[:, group]
         return found
 
-    def ask(self, best: IntArray, few: int) -> BoolArray:
-        """Raise `best`; tell of which columns more than a few cells would have to be sorted."""
+    def ask(self, best: IntArray, *, all_of_them: bool) -> tuple[BoolArray, BoolArray]:
+        """Raise `best`; tell for which columns too many cells would have to be sorted.
+
+        First those that take other bins, unless all are to be asked about, and then those of which
+        the order does not matter, only which are equal.
+        """
         self._ask_between(best)
-        opened = self._opened(best)
-        columns, bins = np.nonzero(opened)
-        cells = self._counts[columns, :, bins][:, self._rows.used].sum(axis=1)
-        crowded = np.asarray(np.bincount(columns, cells, len(opened)) > few)
+        near, same = self._opened(best)
+        few = len(self._rows.begins) // _FEW
+        crowded = (self._cells_in(near) > few) & (not all_of_them)
+        many_values = (self._cells_in(same & ~near) > few) & ~crowded
+        same[many_values] = False
+        opened = near | same
         opened[crowded] = False
         if opened.any():
             self._ask_inside(opened, best)
-        return crowded
+        return crowded, many_values
+
+    def _cells_in(self, opened: BoolArray) -> IntArray:
+        """Return how many cells of each column are in opened bins."""
+        columns, bins = np.nonzero(opened)
+        cells = self._counts[columns, :, bins][:, self._rows.used].sum(axis=1)
+        return np.bincount(columns, cells, len(opened)).astype(np.int64)
 
     def _ask_between(self, best: IntArray) -> None:
         """Raise `best` to the best threshold between bins, and value that has one alone."""
@@ -333,16 +350,16 @@ class _Bins:
             values = np.abs(2 * self._sums - self._columns.every[..., np.newaxis])
             np.maximum(best, np.where(alone, values, 0).max(axis=-1), out=best)
 
-    def _opened(self, best: IntArray) -> BoolArray:
-        """Tell for each column which bins of several values may hold a better question."""
+    def _opened(self, best: IntArray) -> tuple[BoolArray, BoolArray]:
+        """Tell which bins of several values may hold a better threshold; and which, a value."""
         every, numbers = self._columns.every, self._columns.numbers
         least = best[..., np.newaxis]
         up = 2 * self._weighed(np.maximum(self._rows.values, 0))
         down = up - 2 * self._sums
         before = 2 * (self._after - self._sums) - numbers[..., np.newaxis]
-        better = (before + up > least) | (before - down < -least)
-        better |= (up > least + every[..., np.newaxis]) | (down > least - every[..., np.newaxis])
-        return np.asarray(better.any(axis=0) & ~self._alone)
+        near = (before + up > least) | (before - down < -least)
+        same = (up > least + every[..., np.newaxis]) | (down > least - every[..., np.newaxis])
+        return near.any(axis=0) & ~self._alone, same.any(axis=0) & ~self._alone
 
     def _ask_inside(self, opened: BoolArray, best: IntArray) -> None:
         """Raise `best` to the best question about the cells of opened bins.

@@ -160,7 +160,12 @@ def _scores(cells: Cells, weights: RowWeights) -> IntArray:
     if are_sorted(len(groups), values.shape[1]):
         ask(Asked(number_keys(cells.numbers), groups, values, every, numbers), best)
     else:
-        ask_in_bins(Numbers(cells.numbers, missing, every, numbers), weights.slots, best)
+        left = ask_in_bins(Numbers(cells.numbers, missing, every, numbers), weights.slots, best)
+        for column in np.flatnonzero(left).tolist():
+            # Which values are equal is all that is left to ask, as of words.
+            one = slice(column, column + 1)
+            keys = number_keys(cells.numbers[one])
+            ask(Asked(keys, groups, values, every[:, one], None), best[:, one])
     if words is not None:
         ask(Asked(words, groups, values, every, None), best)
     return best
