@@ -43,6 +43,13 @@ def write_folder(folder: Path, schema: pa.Schema = HIVE) -> pl.DataFrame:
     return read
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pl.DataFrame]:
+    """A folder, and what pyarrow reads from it."""
+    folder = tmp_path_factory.mktemp("hive") / "t"
+    return folder, write_folder(folder)
+
+
 @pytest.fixture(params=["plain", "wide", "cut"])
 def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each way of reading a Parquet file."""
@@ -79,31 +86,33 @@ CASES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("case", list(CASES))
 @pytest.mark.usefixtures("reader")
 def test_columns_of_folders_are_read_as_pyarrow_reads_them(
-    case: str, score: str, tmp_path: Path
+    case: str, score: str, written: tuple[Path, pl.DataFrame]
 ) -> None:
-    frame = write_folder(tmp_path / "t")
+    folder, frame = written
     options = {**CASES[case], "score": score}
     if not SCORES[score].needs_bounds and "bounds" in options:
         del options["bounds"]
         if options.get("target") == "year" or case == "feature":
             options["features"] = ["x*", "year"]
-    found = scored(tmp_path / "t", **options)
+    found = scored(folder, **options)
     assert found.values.any()
     assert found.values.tolist() == scored(frame, **options).values.tolist()
 
 
 @pytest.mark.parametrize("case", list(CASES))
 @pytest.mark.parametrize("score", ["dot", "kendall"])
-def test_splits_of_a_folder_have_its_columns(case: str, score: str, tmp_path: Path) -> None:
-    write_folder(tmp_path / "t")
+def test_splits_of_a_folder_have_its_columns(
+    case: str, score: str, written: tuple[Path, pl.DataFrame]
+) -> None:
+    folder, _ = written
     options = {"seed": 3, "score": score, **CASES[case]}
     if options.get("person"):
         options["rows_per_person"] = 3
     if score == "kendall" and "bounds" in options:
         del options["bounds"]
         options["features"] = ["x*", "year"]
-    here = scored(tmp_path / "t", **options)
-    there = scored(tmp_path / "t", cluster=Cluster(Tree(np.random.default_rng(0)), 1500), **options)
+    here = scored(folder, **options)
+    there = scored(folder, cluster=Cluster(Tree(np.random.default_rng(0)), 1500), **options)
     assert there.values.tolist() == here.values.tolist()
 
 
