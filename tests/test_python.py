@@ -209,7 +209,9 @@ def test_errors_keep_their_class_and_exit_code_and_name_keywords() -> None:
     with pytest.raises(dpsel.UsageError, match=r"^give k=K, how many .*, or up_to=K$") as caught:
         dpsel.select(VISITS, target="came_back", epsilon=1)
     assert caught.value.exit_code == 2
-    with pytest.raises(dpsel.InputError, match="leave it out with exclude='admitted'") as text:
+    with pytest.raises(
+        dpsel.InputError, match="leave them out with exclude='admitted,ward,"
+    ) as text:
         dpsel.select(VISITS, **{**ASK, "method": "kendall"})
     assert text.value.exit_code == 3
     assert "--" not in str(text.value)

@@ -14,7 +14,7 @@ TableArgument = Annotated[
     str,
     typer.Argument(
         metavar="TABLE",
-        help="A Parquet, CSV, TSV or Arrow file, a folder or glob of Parquet files, the same as "
+        help="A Parquet, CSV, TSV or Arrow file, a folder or glob of Parquet or CSV files, "
         "s3://bucket/folder, or - (stdin).",
         show_default=False,
     ),

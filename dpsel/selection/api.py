@@ -98,8 +98,8 @@ def select(
         Tested by: tests/privacy/test_dot_sensitivity.py
 
     Args:
-        table: A path, a folder or glob of Parquet files, `-` for stdin, or a frame of polars,
-            pandas or pyarrow.
+        table: A path, a folder or glob of Parquet or CSV files, `-` for stdin, or a frame of
+            polars, pandas or pyarrow.
         target: The column to predict.
         epsilon: The privacy loss.
         k: How many features to select.

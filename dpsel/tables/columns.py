@@ -17,6 +17,8 @@ PANDAS = b"pandas"
 
 # What Arrow calls an index of pandas that has no name of its own.
 _UNNAMED_INDEX = re.compile(r"__index_level_[0-9]+__")
+# More names than anybody would exclude one by one.
+_MOST_NAMED = 100
 # How it begins, and how a name of blanks alone does.
 _UNNAMED, _BLANK = "__", ("", " ", "  ")
 
@@ -308,18 +310,42 @@ def _refuse_person(person: Column, label: str) -> None:
         )
 
 
-def refuse_text(names: Sequence[str], label: str, kind: Kind = Kind.TEXT) -> None:
-    """Refuse features that are not numbers, and say what to do."""
-    others = "" if len(names) == 1 else f" (and {len(names) - 1} more)"
-    numbers = (
-        ", or if these are numbers, name it in --features or give it bounds of its own"
-        if kind is Kind.FOLDER
-        else ", or pick columns with --features"
-    )
+def refuse_features(columns: Sequence[Column], label: str) -> None:
+    """Refuse columns that cannot be features, all at once, and say how to leave them out."""
+    names = [column.name for column in columns]
+    if len(names) > _MOST_NAMED:
+        raise InputError(
+            f"{label}: {len(names)} columns hold no numbers, such as '{names[0]}'; "
+            "pick columns with --features, a pattern such as 'x*' will do"
+        )
+    one = len(names) == 1
+    it, its = ("it", "it bounds of its own") if one else ("them", "them bounds of their own")
+    numbers = ", or pick columns with --features"
+    if all(column.kind is Kind.FOLDER for column in columns):
+        numbers = f", or if these are numbers, name {it} in --features or give {its}"
     raise InputError(
-        f"{label}: column '{names[0]}'{others} holds {kind.value}, not numbers; "
-        f"leave it out with --exclude '{names[0]}'{numbers}"
+        f"{label}: column{'' if one else 's'} {_held(columns)}, not numbers; "
+        f"leave {it} out with {_excluded(names)}{numbers}"
     )
+
+
+def _held(columns: Sequence[Column]) -> str:
+    """Return what columns hold, by kind: `'a', 'b' hold text, 'c' holds categories`."""
+    kinds: dict[Kind, list[str]] = {}
+    for column in columns:
+        kinds.setdefault(column.kind, []).append(f"'{column.name}'")
+    return ", ".join(
+        f"{', '.join(names)} {'holds' if len(names) == 1 else 'hold'} {kind.value}"
+        for kind, names in kinds.items()
+    )
+
+
+def _excluded(names: Sequence[str]) -> str:
+    """Return the option that leaves out columns; a name with a comma needs one of its own."""
+    plain = ",".join(name for name in names if "," not in name)
+    words = [plain, *(name for name in names if "," in name)]
+    # As a shell takes it, in quotes always: blanks and stars are common in names.
+    return " ".join("--exclude '{}'".format(w.replace("'", "'\\''")) for w in words if w)
 
 
 def refuse_repeated(names: Sequence[str | None], what: str, label: str) -> None:
@@ -350,7 +376,7 @@ def _refuse_kinds(
         if column.kind not in fine and not (column.kind is Kind.FOLDER and column.name in declared)
     ]
     if wrong:
-        refuse_text([column.name for column in wrong], label, wrong[0].kind)
+        refuse_features(wrong, label)
 
 
 def _position(names: Sequence[str], name: str, option: str, label: str) -> int:

@@ -19,7 +19,7 @@ from dpsel.tables.cells import (
     text_numbers,
     with_decimal_points,
 )
-from dpsel.tables.columns import Column, Kind, Layout, refuse_target, refuse_text
+from dpsel.tables.columns import Column, Kind, Layout, refuse_features, refuse_target
 from dpsel.tables.delimited_rows import TEXT_BYTES, TextRows, cut_rows, rows_end
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import (
@@ -366,7 +366,8 @@ class DelimitedTable:
             target = Column(self.columns[layout.target].name, Kind.TEXT)
             refuse_target(target, self.label, labels=False)
         if wordy:
-            refuse_text([self.columns[position].name for position in wordy], self.label)
+            columns = [self.columns[position]._replace(kind=Kind.TEXT) for position in wordy]
+            refuse_features(columns, self.label)
 
 
 def _batch(cells: Cells, layout: Layout, rows: RowReader) -> Batch:

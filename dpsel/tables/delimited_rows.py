@@ -22,11 +22,17 @@ from dpsel.tables.formats import BOM, Dialect, FileFormat, recognized_separator
 from dpsel.tables.sources import ByteStream
 
 TEXT_BYTES = 1 << 24
-_LONGEST_HEADER = 1 << 28
+_HEADER_BYTES, _LONGEST_HEADER = 1 << 16, 1 << 28
 # A number has some 25 signs, and so many names are not much shorter.
 _TIMES_THE_HEADER = 16
 # As many as a text of whole rows can have at the most, if every cell has its separator.
 _CELLS_AT_ONCE = TEXT_BYTES
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def names_of_text(stream: ByteStream, written: FileFormat, label: str) -> list[str]:
+    """Return the names in the first line of a text, of which little more is read."""
+    return TextRows(stream, written, label, _HEADER_BYTES, digest=False).header
 
 
 class TextRows:
@@ -90,6 +96,11 @@ class TextRows:
     def _read_header(self) -> bytes:
         """Take the first row off the stream; lines with nothing in them are passed over."""
         line = self._first_row().removeprefix(BOM)
+        if line.startswith(_UTF_16):
+            raise InputError(
+                f"{self._label}: is text in UTF-16; save it as CSV in UTF-8, or convert it: "
+                "iconv -f UTF-16 -t UTF-8"
+            )
         while line and not line.strip():
             # Very many at once: taking them off one by one would copy the rest each time.
             blank = len(self._rest) - len(self._rest.lstrip())
@@ -104,9 +115,12 @@ class TextRows:
         try:
             text = self._checked(line).decode("utf-8")
         except UnicodeDecodeError:
-            raise InputError(f"{self._label}: its first line is not text in UTF-8") from None
+            text = "\0"
         if "\0" in text:
-            raise InputError(f"{self._label}: its first line is not text in UTF-8")
+            raise InputError(
+                f"{self._label}: its first line is not text in UTF-8; convert it, for instance "
+                "with iconv -f WINDOWS-1252 -t UTF-8"
+            )
         # A name of any length: the module's own limit is 128 KiB.
         csv.field_size_limit(_LONGEST_HEADER)
         try:

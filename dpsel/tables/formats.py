@@ -147,6 +147,42 @@ _COMPRESSED_ENDINGS = {".gz": Compression.GZIP, ".zst": Compression.ZSTD}
 _COMPRESSED_MAGIC = {b"\x1f\x8b": Compression.GZIP, b"\x28\xb5\x2f\xfd": Compression.ZSTD}
 
 
+TEXT_ENDINGS = tuple(
+    ending + packed
+    for ending, name in ENDINGS.items()
+    if not FORMATS[name].typed
+    for packed in ("", *_COMPRESSED_ENDINGS)
+)
+"""How the names of text files end, compressed ones too."""
+
+_SPREADSHEET = "a spreadsheet; save the sheet as CSV (in Excel: Save As, CSV UTF-8)"
+_ARCHIVE = "an archive; unpack it, and give the table that is in it"
+_PACKED = "compressed in a way that is not read; unpack it, or compress it with gzip or zstd"
+_R = 'an object of R; write it there: write.csv(table, "table.csv", row.names = FALSE)'
+_FOREIGN = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"), _SPREADSHEET),
+    **dict.fromkeys((".zip", ".7z", ".rar", ".tar", ".tgz"), _ARCHIVE),
+    **dict.fromkeys((".bz2", ".xz", ".lz4", ".z"), _PACKED),
+    **dict.fromkeys((".rds", ".rda", ".rdata"), _R),
+    ".sas7bdat": "a table of SAS; export it as CSV, or write it with pandas: read_sas, to_parquet",
+    ".dta": "a table of Stata; export it as CSV, or write it with pandas: read_stata, to_parquet",
+    ".sav": "a table of SPSS; save it as CSV, or write it with pandas: read_spss, to_parquet",
+}
+"""What others write, by the endings of names, and what to do with it."""
+_FOREIGN_MAGIC = {
+    b"PK\x03\x04": "a spreadsheet or an archive (.xlsx, .ods, .zip), whatever it is called; save "
+    "the sheet as CSV, or unzip it",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": _SPREADSHEET,
+}
+
+
+def refuse_foreign(label: str, first_bytes: bytes) -> None:
+    """Refuse a file that begins like one of another format, and say what to do with it."""
+    for magic, what in _FOREIGN_MAGIC.items():
+        if first_bytes.startswith(magic):
+            raise InputError(f"{label}: is {what}")
+
+
 def format_of(name: str, first_bytes: Callable[[], bytes]) -> InputFormat:
     """Return the format that a file's name tells, or else its first bytes, read if needed."""
     suffixes = [suffix.lower() for suffix in PurePath(name).suffixes]
@@ -154,7 +190,10 @@ def format_of(name: str, first_bytes: Callable[[], bytes]) -> InputFormat:
         suffixes.pop()
     if suffixes and suffixes[-1] in ENDINGS:
         return ENDINGS[suffixes[-1]]
+    if suffixes and suffixes[-1] in _FOREIGN:
+        raise InputError(f"{name}: is {_FOREIGN[suffixes[-1]]}")
     first = first_bytes()
+    refuse_foreign(name, first)
     for found, known in FORMATS.items():
         if known.magic is not None and first.startswith(known.magic):
             return found

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dpsel.errors import UsageError
-from dpsel.tables.columns import Kind, Layout, same_layout
+from dpsel.errors import InputError, UsageError
+from dpsel.tables.columns import Column, Kind, Layout, same_layout
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import AS_NAMED, FORMATS, FileFormat, InputFormat
 from dpsel.tables.provenance import Provenance, combined
@@ -32,9 +32,34 @@ def open_table(table: Any, written: FileFormat = AS_NAMED) -> Table:
 def open_sources(sources: list[Source], found: InputFormat, written: FileFormat) -> Table:
     """Return the table that files of one format make up."""
     opener = file_opener(found, written)
+    if len(sources) > 1 and not FORMATS[found].typed:
+        _refuse_other_names(sources, found, written)
     table: Table = opener(sources[0]) if len(sources) == 1 else _ManyTables(sources, opener)
     table.sources = tuple(sources)
     return table
+
+
+def _refuse_other_names(sources: list[Source], found: InputFormat, written: FileFormat) -> None:
+    """Refuse texts with other names in their first lines, before anything is charged for.
+
+    A name is not quoted: in a file without such a line it is a cell.
+    """
+    from dpsel.tables.delimited_rows import names_of_text
+
+    kind, own = FORMATS[found].kind, written.separated_by(FORMATS[found].separator)
+    first: set[str] | None = None
+    for source in sources:
+        if not source.is_file:
+            continue
+        with plain_errors(source.label, kind), closing(source.open_stream()) as stream:
+            names = set(names_of_text(stream, own, source.label))
+        names = {name for name in names if not Column(name, Kind.UNKNOWN).hidden}
+        first = names if first is None else first
+        if names != first:
+            raise InputError(
+                f"{source.label}: its columns differ from those of {sources[0].label}; every file "
+                "needs the same names in its first line"
+            )
 
 
 def file_bytes(table: Table) -> int:

@@ -17,10 +17,12 @@ from dpsel.errors import InputError, OutputError
 from dpsel.system.process import Prefixed, reason, stdin_bytes
 from dpsel.tables.formats import (
     FORMATS,
+    TEXT_ENDINGS,
     InputFormat,
     compression_of,
     format_of,
     is_series_matrix,
+    refuse_foreign,
     refuse_series_matrix,
 )
 from dpsel.tables.identity import (
@@ -88,6 +90,7 @@ def _value(text: bytes) -> str | None:
 STDIN = "-"
 _MAGIC_BYTES = 8
 _SERIES_BYTES = 64
+_PARQUET_ENDINGS = FORMATS[InputFormat.PARQUET].endings
 
 
 class Source:
@@ -134,7 +137,12 @@ class Source:
     def open_stream(self) -> "ByteStream":
         """Open it for reading once from start to end, decompressed."""
         raw = self._raw()
-        first = self._first_of(raw)
+        with ExitStack() as opened:
+            if self.is_file:
+                opened.callback(raw.close)
+            first = self._first_of(raw)
+            refuse_foreign(self.label, first)
+            opened.pop_all()
         compression = compression_of(first)
         content: Any = Prefixed(first, raw)
         if compression is not None:
@@ -297,7 +305,7 @@ def find_sources(table: str | Path) -> list[Source]:
 
 def _folder_sources(folder: Path) -> list[Source]:
     """Return the files of a folder, each with the columns that the folders above it name."""
-    files = _parquet_files(folder)
+    files = _table_files(folder)
     all_keys = [folder_keys(file.relative_to(folder)) for file in files]
     check_keys(all_keys, folder.name)
     return [_readable(file, keys) for file, keys in zip(files, all_keys, strict=True)]
@@ -322,7 +330,8 @@ def refuse_part(table: str | Path, output: str) -> None:
     if os.path.isdir(place):
         path, folder = Path(os.path.realpath(output)), os.path.realpath(place)
         folders = path.relative_to(folder).parts[:-1] if path.is_relative_to(folder) else None
-        own = folders is not None and not any(map(is_hidden, folders)) and is_table_file(path.name)
+        own = folders is not None and not any(map(is_hidden, folders))
+        own = own and is_table_file(path.name, _endings_in(Path(folder)))
     else:
         pattern = Path(os.path.abspath(place)).parts
         own = glob.has_magic(place) and _matches(Path(os.path.abspath(output)).parts, pattern)
@@ -379,8 +388,18 @@ def _matching(pattern: str) -> list[Path]:
     return files
 
 
-def _parquet_files(folder: Path) -> list[Path]:
-    """Return the Parquet files in a folder and below, hidden ones left out."""
+def _table_files(folder: Path) -> list[Path]:
+    """Return the files of a table in a folder and below: Parquet, or if there is none, text."""
+    files = _files_below(folder)
+    found = [file for file in files if is_table_file(file.name)]
+    found = found or [file for file in files if is_table_file(file.name, TEXT_ENDINGS)]
+    if not found:
+        raise InputError(f"{folder.name}: this folder holds no Parquet file, and no CSV")
+    return sorted(found)
+
+
+def _files_below(folder: Path) -> list[Path]:
+    """Return the files in a folder and below, but those in hidden folders."""
 
     def fail(error: OSError) -> None:
         raise InputError(f"{folder.name}: cannot be opened: {reason(error)}") from None
@@ -388,15 +407,19 @@ def _parquet_files(folder: Path) -> list[Path]:
     found: list[Path] = []
     for place, folders, names in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not is_hidden(name)]
-        found += [Path(place) / name for name in names if is_table_file(name)]
-    if not found:
-        raise InputError(f"{folder.name}: this folder holds no Parquet file")
-    return sorted(found)
+        found += [Path(place) / name for name in names]
+    return found
 
 
-def is_table_file(name: str) -> bool:
+def _endings_in(folder: Path) -> tuple[str, ...]:
+    """Return how the names of files end that belong to the table of a folder."""
+    parquet = any(is_table_file(file.name) for file in _files_below(folder))
+    return _PARQUET_ENDINGS if parquet else TEXT_ENDINGS
+
+
+def is_table_file(name: str, endings: tuple[str, ...] = _PARQUET_ENDINGS) -> bool:
     """Return whether a file in a folder belongs to the table, by its name."""
-    return name.lower().endswith((".parquet", ".pq")) and not name.startswith((".", "_"))
+    return name.lower().endswith(endings) and not name.startswith((".", "_"))
 
 
 def named_in_utf8(path: Path) -> bool:

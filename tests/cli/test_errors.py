@@ -80,7 +80,7 @@ PARQUET, ARROW = DAMAGED.format("a Parquet table"), DAMAGED.format("an Arrow tab
 CASES: list[tuple[int, str, tuple[str, ...]]] = [
     (3, "nope.csv: no such file", ("nope.csv", *ASK)),
     (3, "*.nope: no file matches this pattern", ("*.nope", *ASK)),
-    (3, "nothing: this folder holds no Parquet file", ("nothing", *ASK)),
+    (3, "nothing: this folder holds no Parquet file, and no CSV", ("nothing", *ASK)),
     (3, "empty.csv: is empty; a first line with column names is needed", ("empty.csv", *ASK)),
     (3, f"empty.parquet: {PARQUET}", ("empty.parquet", *ASK)),
     (3, f"empty.arrow: {ARROW}", ("empty.arrow", *ASK)),
@@ -90,7 +90,12 @@ CASES: list[tuple[int, str, tuple[str, ...]]] = [
     (3, f"short.arrow: {ARROW}", ("short.arrow", *ASK)),
     (3, f"noise.arrow: {ARROW}", ("noise.arrow", *ASK)),
     (3, f"t.csv: {PARQUET}", ("t.csv", *ASK, "--input-format", "parquet")),
-    (3, "noise.csv: its first line is not text in UTF-8", ("noise.csv", *ASK)),
+    (
+        3,
+        "noise.csv: its first line is not text in UTF-8; convert it, for instance with iconv -f "
+        "WINDOWS-1252 -t UTF-8",
+        ("noise.csv", *ASK),
+    ),
     (
         3,
         "noise.dat: cannot tell its format; say which with --input-format parquet|csv|tsv|arrow",
@@ -358,7 +363,8 @@ def test_a_damaged_arrow_file_is_refused_before_it_can_end_the_process(
 
 def test_a_folder_named_like_a_table_is_looked_into(folder: Path, dpsel: Dpsel) -> None:
     (folder / "nest" / "x.parquet").mkdir(parents=True)
-    assert dpsel("select", "nest", *ASK).err == "error: nest: this folder holds no Parquet file\n"
+    nothing = "error: nest: this folder holds no Parquet file, and no CSV\n"
+    assert dpsel("select", "nest", *ASK).err == nothing
     pl.DataFrame({"x": [1.0], "y": [1.0]}).write_parquet("nest/x.parquet/part.parquet")
     assert dpsel("select", "nest", *ASK).code == 0
 

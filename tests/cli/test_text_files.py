@@ -1,6 +1,8 @@
 """Text files as people have them, in every command that reads a table."""
 
+import gzip
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import dpsel as package
 from dpsel.cluster.shards import Cluster
 from tests.cli.conftest import Dpsel
 from tests.cluster.test_shards import Tree, outcome
+from tests.sample_tables import scored
 
 ROWS = 120
 
@@ -136,6 +139,111 @@ def test_shards_of_a_cluster_read_decimal_commas(
         found += [outcome(place, asked, Cluster(tree, 1)), outcome(place, asked, None)]
         assert tree.shards == 2
     assert found[0] == found[1] == found[2] == found[3]
+
+
+FOREIGN = {
+    "t.xlsx": "a spreadsheet; save the sheet as CSV",
+    "t.XLS": "a spreadsheet; save the sheet as CSV",
+    "t.ods": "a spreadsheet; save the sheet as CSV",
+    "t.csv.zip": "an archive; unpack it",
+    "t.csv.bz2": "compressed in a way that is not read; unpack it",
+    "t.sas7bdat": "a table of SAS; export it as CSV",
+    "t.dta": "a table of Stata; export it as CSV",
+    "t.sav": "a table of SPSS; save it as CSV",
+    "t.rds": "an object of R; write it there: write.csv(",
+    "t.csv": "a spreadsheet or an archive (.xlsx, .ods, .zip), whatever it is called; save",
+    "noname": "a spreadsheet or an archive (.xlsx, .ods, .zip), whatever it is called; save",
+}
+
+
+@pytest.mark.parametrize("name", list(FOREIGN))
+def test_files_of_other_programs_get_an_error_that_says_what_to_do(
+    name: str, tmp_path: Path, dpsel: Dpsel
+) -> None:
+    with zipfile.ZipFile(tmp_path / name, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<secret/>")
+    for command in (("select",), ("preprocess",)):
+        place = [tmp_path / name, *([tmp_path / "out.csv"] if command == ("preprocess",) else [])]
+        more = ("--k", "1", "--epsilon", "1") if command == ("select",) else ()
+        result = dpsel(*command, *place, "--target", "y", *more)
+        assert (result.code, result.out) == (3, "")
+        by_content = "preprocess" in command and "a spreadsheet or an archive"
+        assert result.err.startswith(f"error: {name}: is {by_content or FOREIGN[name]}")
+
+
+FOLDER = {
+    "a.csv": b"\xef\xbb\xbfx;z;y;who\n1;0;1;7\n0,5;0;1;8\n",
+    "b.csv.gz": gzip.compress(b"y;x;z;who\r\n1;0,25;0;7\r\n"),
+    "deep/c.csv": b"x|z|y|who\n0,5|0|1|9,0\n0,125|0|1|9\n",
+    "notes.txt": b"hello",
+    "_old.csv": b"other",
+    ".hidden/d.csv": b"other",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of text files, each with a first line, a separator and an order of its own."""
+    monkeypatch.chdir(tmp_path)
+    for name, content in FOLDER.items():
+        (tmp_path / "parts" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "parts" / name).write_bytes(content)
+    return tmp_path / "parts"
+
+
+def test_a_folder_of_text_files_is_one_table(folder: Path) -> None:
+    asked: dict[str, Any] = {"decimal": ",", "exclude": ("who",)}
+    assert scored(folder, **asked).values.tolist() == [2.375 * 2**32, 0]
+    # The first row of each person in the sorted order of the files.
+    asked = {"decimal": ",", "person": "who"}
+    assert scored(folder, **asked).values.tolist() == [2 * 2**32, 0]
+    assert scored(f"{folder}/[a-z]*.csv*", **asked).values.tolist() == [1.5 * 2**32, 0]
+    assert scored(folder, **asked, score="kendall").values.shape == (2,)
+
+
+def test_folders_of_text_files_may_name_columns(folder: Path) -> None:
+    for site in ("A", "B"):
+        (folder / f"site={site}").mkdir()
+        (folder / f"site={site}" / "t.csv").write_bytes(FOLDER["a.csv"])
+    (folder / "a.csv").unlink()
+    (folder / "b.csv.gz").unlink()
+    (folder / "deep" / "c.csv").unlink()
+    asked: dict[str, Any] = {"decimal": ",", "features": ("x", "z"), "target": "site"}
+    assert scored(folder, **asked, positive="A").values.tolist() == [0, 0]
+    assert scored(folder, **asked, positive="A", person="who").values.tolist() == [1.5 * 2**32, 0]
+
+
+def test_parquet_files_of_a_folder_come_before_texts(folder: Path) -> None:
+    pl.DataFrame({"x": [1.0], "y": [1.0]}).write_parquet(folder / "t.parquet")
+    assert scored(folder).values.tolist() == [2**32]
+
+
+@pytest.mark.parametrize("place", ["parts", "parts/[az].csv"])
+@pytest.mark.parametrize("header", [b"x;y;who", b"x;z;y;who;more", b"1;0;1;7", b"x,z,y;who"])
+def test_a_file_with_other_names_is_refused_before_anything_is_charged(
+    place: str, header: bytes, folder: Path, dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DPSEL_LEDGER_FILE", "ledgers.db")
+    (folder / "z.csv").write_bytes(header + b"\n1;1;1;1\n")
+    assert dpsel("budget", "init", "l", "--epsilon", "2").code == 0
+    ask = ("--target", "y", "--k", "1", "--epsilon", "1", "--decimal", ",", "--ledger", "l")
+    result = dpsel("select", place, *ask)
+    assert (result.code, result.out) == (3, "")
+    assert result.err == (
+        "error: z.csv: its columns differ from those of a.csv; every file needs the same names in "
+        "its first line\n"
+    )
+    assert json.loads(dpsel("budget", "show", "l").out)["charges"] == 0
+
+
+@pytest.mark.parametrize("output", ["parts/new.csv", "parts/deep/new.csv"])
+def test_nothing_is_written_into_a_folder_of_text_files(
+    output: str, folder: Path, dpsel: Dpsel
+) -> None:
+    asked = ("--target", "y", "--decimal", ",", "--scale", "max-abs")
+    result = dpsel("preprocess", "parts", output, *asked)
+    assert (result.code, "would be a file of the table" in result.err) == (5, True)
+    assert dpsel("preprocess", "parts", output.replace("csv", "parquet"), *asked).code == 0
 
 
 def test_a_decimal_sign_is_a_point_or_a_comma(both: tuple[Path, Path], dpsel: Dpsel) -> None:

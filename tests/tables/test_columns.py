@@ -1,5 +1,7 @@
 """Which columns play which part."""
 
+import shlex
+
 import pytest
 
 from dpsel.errors import InputError, UsageError
@@ -111,7 +113,12 @@ def test_an_unknown_column_is_named_with_the_nearest_one(
 @pytest.mark.parametrize(
     ("columns", "wanted", "message"),
     [
-        (TEXTS, {}, "t: column 'ward' (and 1 more) holds text, not numbers; leave it out with"),
+        (
+            TEXTS,
+            {},
+            "t: columns 'ward' holds text, 'born' holds dates or times, not numbers; leave them "
+            "out with --exclude 'ward,born', or pick columns with --features",
+        ),
         (TEXTS, {"exclude": ("ward",)}, "t: column 'born' holds dates or times, not numbers;"),
         (TEXTS, {"target": "ward", "exclude": ("born",)}, "t: the target 'ward' holds text; name"),
         (COLUMNS, {"features": ("y",)}, "t: no feature column is left besides the target"),
@@ -125,6 +132,24 @@ def test_columns_that_cannot_be_features_are_refused(
     with pytest.raises(InputError) as raised:
         names(columns, **wanted)
     assert str(raised.value).startswith(message)
+
+
+def test_one_option_leaves_out_all_columns_that_cannot_be_features() -> None:
+    odd = ["a b", "it's", "x*", "p,q", "r,s"]
+    columns = [*COLUMNS, *(Column(name, Kind.TEXT) for name in odd)]
+    with pytest.raises(InputError) as raised:
+        names(columns)
+    said = str(raised.value)
+    assert said.startswith("t: columns 'a b', 'it's', 'x*', 'p,q', 'r,s' hold text, not numbers;")
+    flags = shlex.split(said.partition("out with ")[2].partition(", or pick")[0])
+    assert flags == ["--exclude", "a b,it's,x*", "--exclude", "p,q", "--exclude", "r,s"]
+    assert names(columns, exclude=tuple(flags[1::2])) == names(COLUMNS)
+
+
+def test_very_many_columns_that_cannot_be_features_are_counted() -> None:
+    columns = [*COLUMNS, *(Column(f"t{place}", Kind.TEXT) for place in range(101))]
+    with pytest.raises(InputError, match="t: 101 columns hold no numbers, such as 't0'; pick"):
+        names(columns)
 
 
 def test_the_nearest_of_very_many_names_is_found_quickly() -> None:

@@ -262,7 +262,12 @@ def test_bytes_that_are_no_utf_8_are_missing_values(tmp_path: Path) -> None:
     [
         (b"", "t.csv: is empty; a first line with column names is needed"),
         (b"\n\n", "t.csv: is empty; a first line with column names is needed"),
-        (b"\xff\xfex\x00,\x00y\x00\n\x00", "t.csv: its first line is not text in UTF-8"),
+        (b"\xff\xfex\x00,\x00y\x00\n\x00", "t.csv: is text in UTF-16; save it as CSV in UTF-8"),
+        ("x,y\n1,2".encode("utf-16-be"), "t.csv: its first line is not text in UTF-8; convert it"),
+        (b"\xfe\xff" + "x,y\n".encode("utf-16-be"), "t.csv: is text in UTF-16; save it"),
+        (b"gr\xf6\xdfe,y\n1,2\n", "t.csv: its first line is not text in UTF-8; convert it"),
+        (b"PK\x03\x04\x14\0\6\0rest", "t.csv: is a spreadsheet or an archive (.xlsx, .ods, .zip)"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1rest", "t.csv: is a spreadsheet; save the sheet as CSV"),
         (bytes(range(256)), "t.csv: its first line is not text in UTF-8"),
         (b"\x1f\x8bnonsense", "t.csv: cannot be read as a CSV table; it is damaged, cut short or"),
         (b"\x28\xb5\x2f\xfdnonsense", "t.csv: cannot be read as a CSV table; it is damaged, cut"),
