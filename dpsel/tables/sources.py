@@ -173,7 +173,7 @@ class Source:
         """Return whether it is a GEO series matrix, by its first line."""
         if self.remote:
             return False
-        with suppress(OSError), closing(self.open_stream()) as stream:
+        with suppress(OSError, InputError), closing(self.open_stream()) as stream:
             return is_series_matrix(stream.read(_SERIES_BYTES))
         return False
 
