@@ -133,7 +133,10 @@ def _labels(about: str, label_key: str | None, label: str) -> dict[str, str | No
     if not keys:
         raise InputError(f"{label}: has no characteristics of samples to take labels from")
     if wanted is None:
-        raise InputError(f"{label}: say which characteristic is the label: {_shown(keys, '')}")
+        raise InputError(
+            f"{label}: say which characteristic is the label, with `dpsel preprocess --label-key "
+            f"KEY`: {_shown(keys, '')}"
+        )
     if wanted not in keys:
         raise InputError(
             f"{label}: has no characteristic '{label_key}'; it has {_shown(keys, wanted)}"

@@ -179,7 +179,11 @@ KEYS = "'Disease state', 'age', 'smoker'"
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        (None, f"m.txt: say which characteristic is the label: {KEYS}"),
+        (
+            None,
+            "m.txt: say which characteristic is the label, with `dpsel preprocess --label-key "
+            f"KEY`: {KEYS}",
+        ),
         ("xyz", f"m.txt: has no characteristic 'xyz'; it has {KEYS}"),
         (
             "Smokers",
