@@ -98,7 +98,7 @@ def test_dir_shows_the_public_names_and_nothing_else() -> None:
 
 def test_every_public_name_is_seen_by_type_checkers() -> None:
     tree = ast.parse((PACKAGE / "__init__.py").read_text())
-    (checked,) = (node for node in tree.body if isinstance(node, ast.If))
+    checked = next(node for node in tree.body if isinstance(node, ast.If))
     named = [
         (node.module, alias.name)
         for node in checked.body
