@@ -5,6 +5,10 @@ import typing as _typing
 __version__ = "0.1.0"
 
 if _typing.TYPE_CHECKING:
+    from dpsel.auditing.api import audit
+    from dpsel.auditing.certificate import Certificate
+    from dpsel.budget.api import Ledger
+    from dpsel.cards.api import card
     from dpsel.core.release import Selection, top_k
     from dpsel.errors import (
         BudgetError,
@@ -14,27 +18,52 @@ if _typing.TYPE_CHECKING:
         OutputError,
         UsageError,
     )
+    from dpsel.evaluation.api import evaluate
+    from dpsel.evaluation.run import Evaluation
+    from dpsel.planning.api import plan
+    from dpsel.planning.plan import Plan
+    from dpsel.preprocessing.api import Preprocessed, preprocess, provenance
     from dpsel.selection.api import baseline, select
 
 __all__ = [
     "BudgetError",
+    "Certificate",
     "ClusterError",
     "DpselError",
+    "Evaluation",
     "InputError",
+    "Ledger",
     "OutputError",
+    "Plan",
+    "Preprocessed",
     "Selection",
     "UsageError",
     "__version__",
+    "audit",
     "baseline",
+    "card",
+    "evaluate",
+    "plan",
+    "preprocess",
+    "provenance",
     "select",
     "top_k",
 ]
 
 _HOMES = {
+    "dpsel.auditing.api": ("audit",),
+    "dpsel.auditing.certificate": ("Certificate",),
+    "dpsel.budget.api": ("Ledger",),
+    "dpsel.cards.api": ("card",),
     "dpsel.core.release": ("Selection", "top_k"),
     "dpsel.errors": (
         *("BudgetError", "ClusterError", "DpselError", "InputError", "OutputError", "UsageError"),
     ),
+    "dpsel.evaluation.api": ("evaluate",),
+    "dpsel.evaluation.run": ("Evaluation",),
+    "dpsel.planning.api": ("plan",),
+    "dpsel.planning.plan": ("Plan",),
+    "dpsel.preprocessing.api": ("Preprocessed", "preprocess", "provenance"),
     "dpsel.selection.api": ("baseline", "select"),
 }
 

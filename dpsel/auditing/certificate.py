@@ -150,6 +150,10 @@ class Certificate:
     explanation: str
     fields: Mapping[str, Any]
 
+    def __repr__(self) -> str:
+        """Return the verdict, and why."""
+        return f"Certificate: {self.verdict}\n  {self.explanation}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as plain values, in the order they are printed."""
         return {

@@ -55,6 +55,10 @@ class Chain:
         """Return the digest of the last entry: it stands for all of them."""
         return self.digests[-1]
 
+    def __repr__(self) -> str:
+        """Return how long it is, and its head."""
+        return f"Chain of {len(self.digests):,} entries, verified; head {self.head}"
+
     def refuse_another(self, head: str, ledger: str, place: Path) -> None:
         """Refuse a chain that does not go on from an entry with this digest."""
         if head not in self.digests:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from dpsel.budget.amounts import Amount
 from dpsel.budget.chain import Chain, Kind, append_entry, is_chained, verify_chain
@@ -43,6 +44,14 @@ class History:
     charges: list[Charge]
     reservations: list[Reservation]
     head: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was charged and held back, as plain values."""
+        return {
+            "ledger": self.ledger.name,
+            "log": [charge.to_dict() for charge in self.charges],
+            "reservations": [one.to_dict() for one in self.reservations],
+        }
 
 
 @frozen

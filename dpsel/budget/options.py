@@ -7,7 +7,7 @@ import re
 from enum import StrEnum
 from pathlib import Path
 
-from dpsel.budget.payment import Payment
+from dpsel.budget.payment import BUDGET, Payment
 from dpsel.budget.place import is_customary, ledger_place
 from dpsel.core.guarantee import Neighbors
 from dpsel.errors import UsageError
@@ -123,3 +123,16 @@ class Verifying:
             raise UsageError(
                 "--head must be a SHA-256, 64 digits from 0 to f, as printed by verify"
             )
+
+
+@frozen(kw_only=True)
+class LedgerLook:
+    """The ledger that the selection will be charged to."""
+
+    ledger: str | None = option(
+        "--ledger NAME",
+        "Say what this ledger would have left. Nothing is charged.",
+        None,
+        panel=BUDGET,
+    )
+    ledger_file: str | Path | None = same_as(Payment, "ledger_file")

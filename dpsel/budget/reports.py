@@ -41,14 +41,7 @@ def log_text(history: History, report_format: ReportFormat) -> str:
     if report_format is ReportFormat.TEXT:
         blocks = [*map(_told, history.charges), *map(_held, history.reservations)]
         return "\n".join(map(_lines, blocks))
-    return json_text(
-        {
-            "schema": SCHEMA_ID,
-            "ledger": history.ledger.name,
-            "log": [charge.to_dict() for charge in history.charges],
-            "reservations": [one.to_dict() for one in history.reservations],
-        }
-    )
+    return json_text({"schema": SCHEMA_ID, **history.to_dict()})
 
 
 def charge_text(ledger: Standing, charge: Charge) -> str:
@@ -72,14 +65,17 @@ def export_text(history: History, export_format: ExportFormat) -> str:
     """Return all of a ledger; in CSV without parameters and releases."""
     if export_format is ExportFormat.CSV:
         return _csv(history)
-    return json_text(
-        {
-            "schema": SCHEMA_ID,
-            **history.ledger.to_dict(),
-            "log": [charge.exported() for charge in history.charges],
-            "reservations": [one.to_dict() for one in history.reservations],
-        }
-    )
+    return json_text(export_fields(history))
+
+
+def export_fields(history: History) -> dict[str, Any]:
+    """Return all of a ledger as plain values."""
+    return {
+        "schema": SCHEMA_ID,
+        **history.ledger.to_dict(),
+        "log": [charge.exported() for charge in history.charges],
+        "reservations": [one.to_dict() for one in history.reservations],
+    }
 
 
 def _csv(history: History) -> str:

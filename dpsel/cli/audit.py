@@ -1,17 +1,10 @@
 """`dpsel audit`."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
 from dpsel.auditing.options import Audited, Claim, Effort, Inputs
 from dpsel.cli.forms import form
 from dpsel.cli.options import ConfigFile, RecordFile, Terminal
-
-if TYPE_CHECKING:
-    from dpsel.auditing.certificate import Certificate
-    from dpsel.auditing.request import AuditRequest
-    from dpsel.reporter import Reporter
 
 NOT_PASSED = 1
 """The exit code of an audit that ran to its end and did not pass."""
@@ -35,7 +28,9 @@ def audit(
 
     Example: dpsel audit --mechanism canonical-lipschitz --epsilon 1 --d 6 --k 3 --samples 1e6
     """
+    from dpsel.auditing.api import carry_out
     from dpsel.auditing.request import make_audit_request
+    from dpsel.cli.app import run
     from dpsel.cli.terminal import TerminalReporter, say
     from dpsel.system.output import Output
     from dpsel.system.process import take_interrupts_back
@@ -46,27 +41,9 @@ def audit(
     with Output(file.output, force=file.force) as place:
         bar = not terminal.no_progress
         with TerminalReporter(quiet=terminal.quiet, bar=bar, work="auditing") as reporter:
-            certificate = _carry_out(request, reporter)
+            certificate = carry_out(request, reporter, run)
         place.write(json_text(certificate.to_dict()).encode())
     if not terminal.quiet:
         say(str(certificate.verdict), certificate.explanation)
     if certificate.verdict != "pass":
         raise typer.Exit(NOT_PASSED)
-
-
-def _carry_out(request: "AuditRequest", reporter: "Reporter") -> "Certificate":
-    """Carry out an audit; each kind imports what it needs, and only that."""
-    from dpsel.auditing.request import MechanismRequest, ScoreRequest
-
-    if isinstance(request, MechanismRequest):
-        from dpsel.auditing.mechanism import audit_mechanism
-
-        return audit_mechanism(request, reporter)
-    if isinstance(request, ScoreRequest):
-        from dpsel.auditing.score import audit_score
-
-        return audit_score(request, reporter)
-    from dpsel.auditing.command import audit_command
-    from dpsel.cli.app import run
-
-    return audit_command(request, reporter, run)

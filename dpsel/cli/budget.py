@@ -17,7 +17,6 @@ from dpsel.budget.options import (
 )
 from dpsel.cli.forms import form
 from dpsel.cli.options import Debugging
-from dpsel.errors import UsageError
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The ledger's name.", show_default=False)]
 Number = Annotated[
@@ -53,20 +52,11 @@ def init(name: Name, limits: Limits, place: LedgerPlace, debugging: Debugging) -
 
     Example: dpsel budget init patients --epsilon 10 --delta 1e-6
     """
-    from dpsel.budget.amounts import limit_of
-    from dpsel.budget.charges import Terms
-    from dpsel.budget.ledger import LedgerFile
-    from dpsel.budget.place import check_name
+    from dpsel.budget.api import make_ledger
     from dpsel.budget.reports import ledger_text
     from dpsel.system.output import print_text
 
-    limit, person = limit_of(limits.epsilon, limits.delta), limits.person
-    if person is not None and not (person and person.isprintable()):
-        raise UsageError("--person must be the name of a column, in printable text")
-    made = LedgerFile(place.path).make(
-        check_name(name), limit, Terms(limits.neighbors, person), with_folder=place.is_customary
-    )
-    print_text(ledger_text(made, ReportFormat.JSON))
+    print_text(ledger_text(make_ledger(name, limits, place), ReportFormat.JSON))
 
 
 @budget.command()
@@ -102,13 +92,11 @@ def log(name: Name, place: LedgerPlace, showing: Showing, debugging: Debugging) 
 
     Example: dpsel budget log patients --format text
     """
-    from dpsel.budget.ledger import LedgerFile
-    from dpsel.budget.place import check_name
+    from dpsel.budget.api import named_history
     from dpsel.budget.reports import log_text
     from dpsel.system.output import print_text
 
-    history = LedgerFile(place.path).history(check_name(name))
-    print_text(log_text(history, showing.report_format))
+    print_text(log_text(named_history(name, place), showing.report_format))
 
 
 @budget.command()
@@ -121,18 +109,11 @@ def charge(name: Name, spending: Spending, place: LedgerPlace, debugging: Debugg
 
     Example: dpsel budget charge patients --epsilon 0.5 --by "yearly report, tool X"
     """
-    from dpsel.budget.amounts import limit_of
-    from dpsel.budget.charges import Asked
-    from dpsel.budget.ledger import LedgerFile
-    from dpsel.budget.place import check_name, check_note
+    from dpsel.budget.api import book_charge
     from dpsel.budget.reports import charge_text
     from dpsel.system.output import print_text
 
-    cost = limit_of(spending.epsilon, spending.delta)
-    note, by = check_note(spending.note, "--note"), check_note(spending.by, "--by")
-    file = LedgerFile(place.path)
-    terms = file.standing(check_name(name)).terms
-    paid = file.charge(name, Asked(cost, terms, 1, "charge", {"by": by}, note=note))
+    paid = book_charge(name, spending, place)
     print_text(charge_text(paid.ledger, paid.charge))
 
 
@@ -143,15 +124,11 @@ def reserve(name: Name, holding: Holding, place: LedgerPlace, debugging: Debuggi
 
     Example: dpsel budget reserve patients --epsilon 2 --note "for the final analysis"
     """
-    from dpsel.budget.amounts import limit_of
-    from dpsel.budget.ledger import LedgerFile
-    from dpsel.budget.place import check_name, check_note
+    from dpsel.budget.api import hold_back
     from dpsel.budget.reports import reservation_text
     from dpsel.system.output import print_text
 
-    amount = limit_of(holding.epsilon, holding.delta)
-    note = check_note(holding.note, "--note")
-    made, ledger = LedgerFile(place.path).reserve(check_name(name), amount, note)
+    made, ledger = hold_back(name, holding, place)
     print_text(reservation_text(ledger, made))
 
 
@@ -164,13 +141,11 @@ def free(
 
     Example: dpsel budget free patients 1
     """
-    from dpsel.budget.ledger import LedgerFile
-    from dpsel.budget.place import check_name, check_note
+    from dpsel.budget.api import give_back
     from dpsel.budget.reports import reservation_text
     from dpsel.system.output import print_text
 
-    note = check_note(freeing.note, "--note")
-    made, ledger = LedgerFile(place.path).free(check_name(name), number, note)
+    made, ledger = give_back(name, number, freeing, place)
     print_text(reservation_text(ledger, made))
 
 
@@ -185,16 +160,11 @@ def verify(name: Name, verifying: Verifying, place: LedgerPlace, debugging: Debu
 
     Example: dpsel budget verify patients
     """
-    from dpsel.budget.ledger import LedgerFile
-    from dpsel.budget.place import check_name
+    from dpsel.budget.api import verified_chain
     from dpsel.budget.reports import chain_text
     from dpsel.system.output import print_text
 
-    file = LedgerFile(place.path)
-    chain = file.verify(check_name(name))
-    if verifying.head is not None:
-        chain.refuse_another(verifying.head, name, file.place)
-    print_text(chain_text(name, chain))
+    print_text(chain_text(name, verified_chain(name, verifying, place)))
 
 
 @budget.command()
@@ -204,10 +174,8 @@ def export(name: Name, place: LedgerPlace, exporting: Exporting, debugging: Debu
 
     Example: dpsel budget export patients > patients-budget.json
     """
-    from dpsel.budget.ledger import LedgerFile
-    from dpsel.budget.place import check_name
+    from dpsel.budget.api import named_history
     from dpsel.budget.reports import export_text
     from dpsel.system.output import print_text
 
-    history = LedgerFile(place.path).history(check_name(name))
-    print_text(export_text(history, exporting.export_format))
+    print_text(export_text(named_history(name, place), exporting.export_format))

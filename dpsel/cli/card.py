@@ -2,19 +2,15 @@
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from dpsel.budget.options import LedgerPlace
-from dpsel.cards.options import CardFormat, CardLook
+from dpsel.cards.options import CardLook
 from dpsel.cli.forms import form
 from dpsel.cli.options import CardFile, Debugging
 from dpsel.errors import OutputError
-
-if TYPE_CHECKING:
-    from dpsel.budget.ledger import History
-    from dpsel.cards.record import Published
 
 RecordArgument = Annotated[
     str,
@@ -41,12 +37,13 @@ def card(
 
     Example: dpsel card record.json --ledger patients --format html --output card.html
     """
+    from dpsel.cards.api import card_text, ledger_history
     from dpsel.cards.record import read_record
     from dpsel.system.output import Output
 
     published = read_record(record)
     _refuse_output(writing.output, record, look, place)
-    text = _text(look.card_format, published, _history(look, place))
+    text = card_text(look.card_format, published, ledger_history(look, place))
     unprotected = published.guarantee is None
     with Output(writing.output, force=writing.force, owner_only=unprotected) as output:
         output.write(text.encode())
@@ -61,26 +58,3 @@ def _refuse_output(output: str, record: str, look: CardLook, place: LedgerPlace)
     with suppress(OSError):
         if os.path.samefile(output, record):
             raise OutputError(f"{output}: is the record itself; name another file")
-
-
-def _history(look: CardLook, place: LedgerPlace) -> "History | None":
-    """Return the ledger that is named, with all its charges; None if none is."""
-    from dpsel.budget.ledger import LedgerFile
-    from dpsel.budget.place import check_name
-
-    if look.ledger is None:
-        return None
-    return LedgerFile(place.path).history(check_name(look.ledger))
-
-
-def _text(card_format: CardFormat, published: "Published", history: "History | None") -> str:
-    """Return a card in the format that is asked for."""
-    from dpsel.cards.html import html_card
-    from dpsel.cards.markdown import markdown_card
-    from dpsel.cards.registry import registry_entry
-    from dpsel.cards.words import card_of
-
-    if card_format is CardFormat.YAML:
-        return registry_entry(published, history)
-    written = card_of(published, history)
-    return html_card(written) if card_format is CardFormat.HTML else markdown_card(written)

@@ -57,6 +57,7 @@ def evaluate(
     """
     from dpsel.budget.place import NAME_VARIABLE, ledger_from_environment
     from dpsel.cli.terminal import TerminalReporter, show_results
+    from dpsel.evaluation.data import named_tables
     from dpsel.evaluation.request import make_evaluate_request
     from dpsel.evaluation.run import open_evaluation
     from dpsel.system.process import take_interrupts_back
@@ -71,9 +72,11 @@ def evaluate(
     reporter = TerminalReporter(
         quiet=terminal.quiet, bar=not terminal.no_progress, work="evaluating"
     )
-    with open_evaluation(tables, request, writing, resume=sweeping.resume) as evaluation:
+    named = named_tables(tables)
+    with open_evaluation(named, request, writing, resume=sweeping.resume) as evaluation:
         with reporter:
             found = evaluation.run(scheduler, reporter)
+            reporter.note("this is not private: nothing of it is for release")
             if ledger_from_environment() is not None:
                 reporter.note(f"{NAME_VARIABLE} is not charged: an evaluation releases nothing")
         show_results(found.results, reporter)

@@ -9,7 +9,7 @@ from dpsel.cli.options import ConfigFile, Terminal
 from dpsel.errors import UsageError
 from dpsel.preprocessing.options import Coding, Purpose, RawLayout, ScalingMethod, TableWriting
 from dpsel.selection.options import FeatureColumns
-from dpsel.tables.formats import Orientation, Reading
+from dpsel.tables.formats import Reading
 
 InputArgument = Annotated[
     str | None,
@@ -60,34 +60,25 @@ def preprocess(
     Example: dpsel preprocess genes.csv t.parquet --features-in rows --labels l.csv -t y --as-is
     """
     from dpsel.cli.terminal import TerminalReporter
+    from dpsel.preprocessing.api import asked_table
     from dpsel.preprocessing.request import make_preprocess_request
-    from dpsel.preprocessing.run import preprocess_table, provenance_text
+    from dpsel.preprocessing.run import preprocess_table, recorded_provenance
     from dpsel.preprocessing.writers import open_outputs
     from dpsel.system.output import print_text
     from dpsel.system.process import take_interrupts_back
-    from dpsel.tables.transposed import RawTable
+    from dpsel.system.text import json_text
 
     take_interrupts_back()
     if purpose.show is not None:
-        print_text(provenance_text(purpose.show, reading))
+        print_text(json_text(recorded_provenance(purpose.show, reading).to_dict()))
         return
     target, person = purpose.target, purpose.person
     if table is None or output is None or target is None:
         raise UsageError("give INPUT, OUTPUT and --target, or --show FILE")
     # Before anything is looked for: a name that tells no format is refused.
     writing.format_of(output)
-    by_rows = layout.features_in is Orientation.ROWS or layout.label_key is not None
-    if person is not None and by_rows:
-        raise UsageError("--person needs a table with a sample a row, and columns for features")
+    raw = asked_table(table, purpose, layout, reading)
     request = make_preprocess_request(target, person, columns, coding, method, reading)
-    raw = RawTable(
-        table,
-        target,
-        layout.features_in,
-        layout.labels,
-        layout.label_key,
-        reading,
-    )
     others = (layout.labels, method.bounds)
     with (
         open_outputs(output, writing, table, others) as outputs,

@@ -1,6 +1,6 @@
 """The data sets of an evaluation, scaled as asked for, and their true features. Not private."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from pathlib import PurePath
@@ -184,22 +184,44 @@ class TableRequest:
     threads: int
 
 
-def table_sets(
-    places: Sequence[str], request: TableRequest, reporter: Reporter
-) -> list[Callable[[], EvaluationData]]:
-    """Return what reads each table, named by its file."""
-    if places.count(STDIN) > 1:
+@frozen
+class NamedTable:
+    """A table of an evaluation under the name that its results have."""
+
+    name: str
+    place: Any = field(repr=False)
+    """A path, or a frame in memory."""
+
+    @property
+    def path(self) -> str | None:
+        """Return where it is; None for a frame."""
+        return str(self.place) if isinstance(self.place, str | PurePath) else None
+
+    @property
+    def public_name(self) -> str:
+        """Return where it is, without anything secret, or what it is called."""
+        return self.name if self.path is None else public_place(self.path)
+
+
+def named_tables(tables: Sequence[Any] | Mapping[str, Any]) -> list[NamedTable]:
+    """Return tables by the names given to them, or by those of their files."""
+    if isinstance(tables, Mapping):
+        return [NamedTable(str(name), place) for name, place in tables.items()]
+    found = list(map(NamedTable, _set_names(tables), tables))
+    if [table.path for table in found].count(STDIN) > 1:
         raise UsageError("only one table can be stdin")
-    names = _set_names(places)
+    return found
+
+
+def table_sets(
+    tables: Sequence[NamedTable], request: TableRequest, reporter: Reporter
+) -> list[Callable[[], EvaluationData]]:
+    """Return what reads each table."""
     notes = _Notes(reporter)
-
-    def loader(place: str, name: str) -> Callable[[], EvaluationData]:
-        return lambda: load_table(place, name, request, notes)
-
-    return [loader(place, name) for place, name in zip(places, names, strict=True)]
+    return [partial(load_table, table.place, table.name, request, notes) for table in tables]
 
 
-def load_table(place: str, name: str, request: TableRequest, reporter: Reporter) -> EvaluationData:
+def load_table(place: Any, name: str, request: TableRequest, reporter: Reporter) -> EvaluationData:
     """Read a whole table.
 
     Privacy:
@@ -252,10 +274,11 @@ def beyond_unit(rows: DataSet, *, labels: bool) -> bool:
     return beyond or (not labels and bool((np.abs(rows.y) > 1.0).any()))
 
 
-def _set_names(places: Sequence[str]) -> list[str]:
+def _set_names(tables: Sequence[Any]) -> list[str]:
     """Return a name for each table: its file's, with a number where two are the same."""
     found: list[str] = []
-    for place in places:
+    for table in tables:
+        place = str(table) if isinstance(table, str | PurePath) else "frame"
         path = public_place(place).partition("?")[0] if has_scheme(place) else place
         stem = "stdin" if place == STDIN else PurePath(path).name.split(".")[0] or path
         name, number = stem, 2

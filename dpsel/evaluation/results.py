@@ -69,14 +69,20 @@ def results_bytes(
         return results.write_csv().encode()
     if results_format is ResultsFormat.PARQUET:
         return _parquet(results, about)
-    fields = {
+    return json_text(results_fields(results, frequencies, about)).encode()
+
+
+def results_fields(
+    results: pl.DataFrame, frequencies: pl.DataFrame, about: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the results as plain values, and how often features were picked."""
+    return {
         "schema": SCHEMA_ID,
         "stamp": STAMP,
         "about": dict(about),
         "results": results.drop("stamp").to_dicts(),
         "frequencies": frequencies.drop("stamp").to_dicts(),
     }
-    return json_text(fields).encode()
 
 
 def _parquet(results: pl.DataFrame, about: Mapping[str, Any]) -> bytes:

@@ -14,7 +14,13 @@ from dpsel.cluster.connection import chosen_workers
 from dpsel.core.bounds import UNIT_INTERVAL
 from dpsel.core.guarantee import Neighbors, check_at_least
 from dpsel.errors import InputError, OutputError
-from dpsel.evaluation.data import EvaluationData, TableRequest, Truth, table_sets
+from dpsel.evaluation.data import (
+    EvaluationData,
+    TableRequest,
+    Truth,
+    named_tables,
+    table_sets,
+)
 from dpsel.evaluation.figures.curves import accuracy_figure, order_figure
 from dpsel.evaluation.figures.frequencies import frequency_bars
 from dpsel.evaluation.figures.heatmap import heatmap_figure
@@ -411,7 +417,7 @@ def label_tables(
         file_format=FileFormat(),
         threads=setting.threads,
     )
-    return table_sets(places, request, setting.reporter)
+    return table_sets(named_tables(places), request, setting.reporter)
 
 
 def _noting_fits(

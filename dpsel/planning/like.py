@@ -1,6 +1,7 @@
 """Plans with a stand-in: a public or synthetic table, whose rows are drawn again and again."""
 
 from dataclasses import field
+from pathlib import Path
 
 import numpy as np
 
@@ -57,10 +58,11 @@ def read_stand_in(stand_in: StandIn, k: int, reporter: Reporter) -> StandInTable
     request = TableRequest(
         *(wanted, stand_in.positive, False, uniform_bounds(UNIT_INTERVAL), FileFormat(), 1)
     )
+    place = str(stand_in.like) if isinstance(stand_in.like, str | Path) else "a frame"
     data = load_table(stand_in.like, "stand-in", request, reporter)
     rows = data.raw
     if isinstance(rows.X, TiledMatrix):
-        raise InputError(f"{stand_in.like}: a stand-in must fit in memory; take some of its rows")
+        raise InputError(f"{place}: a stand-in must fit in memory; take some of its rows")
     check_k(k, len(data.features))
     check_at_least(2, len(rows.y), "the stand-in's rows")
     found = correlations(np.nan_to_num(rows.X), np.nan_to_num(rows.y))
@@ -74,7 +76,7 @@ def read_stand_in(stand_in: StandIn, k: int, reporter: Reporter) -> StandInTable
     if not len(right):
         raise UsageError("--truth names no column")
     bounds = _bounds(rows, data.target)
-    return StandInTable(stand_in.like, rows, bounds, data.target, right, found[right])
+    return StandInTable(place, rows, bounds, data.target, right, found[right])
 
 
 def _bounds(rows: DataSet, target: Target) -> Bounds:

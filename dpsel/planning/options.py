@@ -4,6 +4,7 @@ Imports nothing heavy: the command line shows these, and `--help` is instant.
 """
 
 from enum import StrEnum
+from pathlib import Path
 
 from dpsel.core.guarantee import Neighbors
 from dpsel.evaluation.options import ResultsWriting
@@ -92,7 +93,7 @@ class TargetGuess:
 class StandIn:
     """A public or synthetic table that resembles the private one."""
 
-    like: str | None = option(
+    like: str | Path | object | None = option(
         "--like FILE",
         "Plan with the rows of this table, which must be public or synthetic.",
         None,
@@ -112,6 +113,11 @@ class StandIn:
         shown="the K most correlated",
         panel=LIKE,
     )
+
+    @property
+    def is_given(self) -> bool:
+        """Return whether anything is said of a stand-in; a frame must not be compared."""
+        return any(value is not None for value in vars(self).values())
 
 
 class PlanFormat(StrEnum):

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from dpsel.records import frozen
 from dpsel.reporter import Reporter, ticks
 from dpsel.selection.options import Method
 
+if TYPE_CHECKING:
+    from dpsel.system.frames import pl
+
 SCHEMA_ID = "dpsel.plan/1"
 LARGEST = 20.0
 """No larger epsilon is recommended."""
@@ -30,6 +33,7 @@ _GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, LARGEST)
 _OUTSIDE = 0.1
 _DRAWS = 10
 _STRENGTHS, _STRONGEST = 8, 0.9
+_MOST_SHOWN = 6
 # Shares that differ by less are the same, up to the noise of the simulation.
 _ALIKE = 0.03
 
@@ -147,6 +151,44 @@ class Plan:
             "seed": request.seed,
             "version": __version__,
         }
+
+    def to_frame(self) -> "pl.DataFrame":
+        """Return the share of right picks for every method and epsilon: low, expected, high."""
+        # Imported where it is needed, here and below: most plans are printed.
+        from dpsel.system.frames import pl
+
+        methods = (self._method(method) for method in self.curves)
+        return pl.DataFrame(
+            [{"method": one["method"], **row} for one in methods for row in one["shares"]]
+        )
+
+    def to_text(self) -> str:
+        """Return the plan in words and a table, as the command prints it."""
+        from dpsel.planning.text import plan_text
+
+        return plan_text(self)
+
+    def to_html(self) -> str:
+        """Return the plan and a figure as one page. Needs `dpsel[plot]`."""
+        from dpsel.planning.report import plan_html
+
+        return plan_html(self)
+
+    def __repr__(self) -> str:
+        """Return which method to use, and what to expect of it, in a few lines."""
+        request, method = self.request, self.advice.method
+        design, curve = request.design, self.curves[method]
+        picked = f"{'up to ' if request.up_to else ''}{request.k} of {design.features:,} features"
+        lines = [
+            "Plan: made from public guesses, so it may be passed on",
+            f"  {picked}, {design.rows:,} rows; use {method}",
+        ]
+        for epsilon in request.epsilons[:_MOST_SHOWN]:
+            low, expected, high = (f"{100 * share:.0f} %" for share in curve.at(epsilon))
+            lines.append(f"  epsilon {epsilon:g}: {expected} right picks ({low} to {high})")
+        if len(request.epsilons) > _MOST_SHOWN:
+            lines.append(f"  and {len(request.epsilons) - _MOST_SHOWN} more epsilons")
+        return "\n".join(lines)
 
     def _method(self, method: Method) -> dict[str, Any]:
         """Return what is expected of a method."""
@@ -308,7 +350,7 @@ def advise(curves: Mapping[Method, Curve], request: PlanRequest) -> Advice:
     chosen = next(method for method, share in mean.items() if share >= most - _ALIKE)
     if len(curves) == 1:
         reason = "only stump takes " + (
-            "--up-to" if request.up_to else "classes that have no order"
+            "as many picks as epsilon carries" if request.up_to else "classes that have no order"
         )
         return Advice(chosen, reason)
     shares = ", ".join(f"{method} {100 * mean[method]:.0f} %" for method in curves)

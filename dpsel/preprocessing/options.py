@@ -3,8 +3,10 @@
 Imports nothing heavy: the command line shows these, and `--help` is instant.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
-from pathlib import PurePath
+from pathlib import Path, PurePath
+from typing import Any
 
 from dpsel.errors import UsageError
 from dpsel.options import option
@@ -79,7 +81,7 @@ class Coding:
     encode_target: bool = option(
         "--encode-target", "Code the target's labels as 0, 1, 2, ...", False, panel=COLUMNS
     )
-    classes: str | None = option(
+    classes: str | tuple[str, ...] | None = option(
         "--classes A,B,C",
         "The labels in the order of their codes. Public: nothing is read off the data.",
         None,
@@ -95,7 +97,7 @@ class Coding:
 class ScalingMethod:
     """How columns are brought to [-1, 1]: by public bounds, or by the data."""
 
-    bounds: str | None = option(
+    bounds: str | Path | Mapping[str, Any] | None = option(
         "--bounds FILE",
         "Public bounds, in TOML or JSON: the way to an end-to-end guarantee.",
         None,

@@ -13,7 +13,7 @@ from dpsel.preprocessing.scaling import check_clip
 from dpsel.records import frozen
 from dpsel.selection.options import FeatureColumns
 from dpsel.system.threads import plan_threads
-from dpsel.tables.bounds_file import PublicBounds, read_bounds
+from dpsel.tables.bounds_file import PublicBounds, given_bounds
 from dpsel.tables.columns import Wanted
 from dpsel.tables.formats import Reading
 from dpsel.tables.labels import class_list
@@ -93,7 +93,7 @@ def make_preprocess_request(
     check_clip(method.clip)
     scale = Scale.NONE if method.as_is else method.scale or Scale.MAX_ABS
     center = Center.NONE if method.as_is else method.center or _default_center(scale)
-    public = None if method.bounds is None else read_bounds(method.bounds)
+    public = None if method.bounds is None else given_bounds(method.bounds)
     return PreprocessRequest(
         wanted=Wanted(
             target,
@@ -106,7 +106,7 @@ def make_preprocess_request(
         ),
         positive=columns.positive,
         encode=encode,
-        classes=None if coding.classes is None else class_list(coding.classes.split(",")),
+        classes=_classes(coding.classes),
         bounds=public,
         center=center,
         scale=scale,
@@ -139,6 +139,13 @@ def _refuse_changes(columns: FeatureColumns, coding: Coding, method: ScalingMeth
 def _keeps_labels(coding: Coding, method: ScalingMethod) -> bool:
     """Return whether the target's labels are written as they are."""
     return method.as_is and not coding.numeric_target
+
+
+def _classes(given: str | tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Return the labels that are named, if any are."""
+    if given is None:
+        return None
+    return class_list(given.split(",") if isinstance(given, str) else given)
 
 
 def _default_center(scale: Scale) -> Center:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,12 @@ from dpsel.preprocessing.statistics import (
     exact_statistics,
     joined_statistics,
 )
-from dpsel.preprocessing.writers import Outputs, TableWriter, open_writer
+from dpsel.preprocessing.writers import MemoryWriter, Outputs, TableWriter, open_writer
 from dpsel.reporter import Reporter
-from dpsel.system.text import json_text
 from dpsel.tables.columns import Kind, Layout, choose_columns, nameless_notes, visible_columns
 from dpsel.tables.delimited import DelimitedTable
 from dpsel.tables.distinct import PersonColumn, person_type
-from dpsel.tables.formats import Reading
+from dpsel.tables.formats import FileFormat
 from dpsel.tables.labels import TargetCoding, label_interval
 from dpsel.tables.opening import file_bytes, open_table, provenance_of_all, unchanged_table
 from dpsel.tables.places import public_place
@@ -49,8 +49,8 @@ Opener = Callable[[], Table]
 
 def preprocess_table(
     raw: RawTable, request: PreprocessRequest, outputs: Outputs, reporter: Reporter
-) -> None:
-    """Read, scale, write, and tell the holder.
+) -> Provenance:
+    """Read, scale, write, and tell the holder; return the record of what was done.
 
     Privacy:
         Guarantee: none; the written table is as private as the raw one, and what the reporter is
@@ -72,11 +72,37 @@ def preprocess_table(
     outputs.table.commit()
     if outputs.record is not None:
         outputs.record.write(sidecar_text(prepared.provenance, writer.digest()).encode())
+    _tell(raw, request.wanted.target, prepared, changes, reporter)
+    return prepared.provenance
+
+
+def preprocess_in_memory(
+    raw: RawTable, request: PreprocessRequest, reporter: Reporter, *, single: bool
+) -> tuple[Any, Provenance]:
+    """Read, scale, and tell the holder; return an Arrow table and the record that it carries.
+
+    Privacy:
+        Guarantee: none, as for `preprocess_table`.
+        Tested by: tests/test_python.py
+    """
+    open_again = raw.opener(labels_are_numbers=not request.wanted.labels)
+    prepared = prepare(open_again, request, reporter)
+    made = prepared.provenance
+    writer = MemoryWriter(prepared.names, made, prepared.passed_type, single=single)
+    changes = write_prepared(open_again, prepared, writer, reporter, request.threads)
+    _tell(raw, request.wanted.target, prepared, changes, reporter)
+    return writer.table(), made
+
+
+def _tell(
+    raw: RawTable, target: str, prepared: Prepared, changes: Changes, reporter: Reporter
+) -> None:
+    """Tell the holder what changed."""
     labels = None if raw.labels is None else public_place(raw.labels)
     reporter.table("what changed", changes.described(prepared))
     for note in (
         *changes.cell_notes(prepared, turned=raw.turned),
-        *changes.label_notes(prepared, request.wanted.target, labels),
+        *changes.label_notes(prepared, target, labels),
     ):
         reporter.note(note)
     if prepared.provenance.data_dependent:
@@ -86,18 +112,19 @@ def preprocess_table(
         )
 
 
-def provenance_text(place: str, reading: Reading) -> str:
-    """Return how a table was made, as JSON."""
+def recorded_provenance(place: Any, reading: FileFormat) -> Provenance:
+    """Return how a table was made."""
     with unchanged_table(open_table(place, reading)) as table:
         if isinstance(table, DelimitedTable):
             table.read_through()
         found = provenance_of_all(table)
     if found is None:
+        name = public_place(str(place)) if isinstance(place, str | Path) else "table"
         raise InputError(
-            f"{public_place(place)}: was not written by `dpsel preprocess`, or has changed since, "
-            "or has lost its record"
+            f"{name}: was not written by `dpsel preprocess`, or has changed since, or has lost its "
+            "record"
         )
-    return json_text(found.to_dict())
+    return found
 
 
 def prepare(open_again: Opener, request: PreprocessRequest, reporter: Reporter) -> Prepared:

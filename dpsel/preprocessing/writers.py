@@ -32,11 +32,13 @@ class Outputs:
 
 @contextmanager
 def open_outputs(
-    place: str, writing: TableWriting, table: str, others: Sequence[str | None]
+    place: str, writing: TableWriting, table: Any, others: Sequence[Any]
 ) -> Iterator[Outputs]:
-    """Open where a table goes; `table` and the files `others` are inputs, and stay as they are."""
-    refuse_part(table, place)
-    inputs = [*input_files(table), *(Path(name) for name in others if name is not None)]
+    """Open where a table goes; `table` and `others`, if they are files, stay as they are."""
+    inputs = [Path(name) for name in others if isinstance(name, str | Path)]
+    if isinstance(table, str | Path):
+        refuse_part(table, place)
+        inputs = [*input_files(table), *inputs]
     written = writing.format_of(place)
     with ExitStack() as opened:
 
@@ -81,14 +83,51 @@ def open_writer(
     stream = outputs.table.stream
     if outputs.table_format is TableFormat.CSV:
         return _CsvWriter(stream, names, outputs.single)
-    kind = pa.float32() if outputs.single else pa.float64()
-    kinds = [kind] * len(names)
-    if passed_type is not None:
-        kinds[-1] = passed_type
-    schema = pa.schema(zip(names, kinds, strict=True), metadata=provenance.metadata())
+    schema = _schema(names, provenance, passed_type, single=outputs.single)
     if outputs.table_format is TableFormat.ARROW:
         return _ArrowWriter(stream, schema, seekable=outputs.place != STDOUT)
     return _ParquetWriter(stream, schema)
+
+
+def _schema(
+    names: Sequence[str], provenance: Provenance, passed_type: pa.DataType | None, *, single: bool
+) -> pa.Schema:
+    """Return the schema of a bounded table, which carries its record."""
+    kinds = [pa.float32() if single else pa.float64()] * len(names)
+    if passed_type is not None:
+        kinds[-1] = passed_type
+    return pa.schema(zip(names, kinds, strict=True), metadata=provenance.metadata())
+
+
+class MemoryWriter:
+    """Keeps a bounded table in memory."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        provenance: Provenance,
+        passed_type: pa.DataType | None,
+        *,
+        single: bool,
+    ) -> None:
+        """Begin without a row."""
+        self._schema = _schema(names, provenance, passed_type, single=single)
+        self._batches: list[pa.RecordBatch] = []
+
+    def write(self, rows: FloatArray, passed: Any | None = None) -> None:
+        """Keep some rows."""
+        self._batches.append(_batch(rows, passed, self._schema))
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def digest(self) -> str:
+        """Return nothing: the table carries its record."""
+        return ""
+
+    def table(self) -> pa.Table:
+        """Return all rows."""
+        return pa.Table.from_batches(self._batches, schema=self._schema)
 
 
 def _batch(rows: FloatArray, passed: Any | None, schema: pa.Schema) -> pa.RecordBatch:

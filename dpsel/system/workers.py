@@ -3,10 +3,13 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from types import ModuleType
 from typing import Any, Protocol, TypeVar
 
 from dpsel.errors import DpselError
@@ -78,7 +81,8 @@ def _in_processes(
         initargs=(work, state),
     ) as pool:
         try:
-            pending = {pool.submit(_work_on, task): key for key, task in tasks.items()}
+            with _without_main(work):
+                pending = {pool.submit(_work_on, task): key for key, task in tasks.items()}
             for future in as_completed(pending):
                 yield pending[future], future.result()
         except BrokenProcessPool:
@@ -97,6 +101,24 @@ def _context(modules: Sequence[str]) -> Any:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([name for name in modules if name != "__main__"])
     return context
+
+
+@contextmanager
+def _without_main(work: Callable[[Any, Any], Any]) -> Iterator[None]:
+    """Start processes that do not run the user's script once more, unless the work is in it.
+
+    Python has each of them import the main module, and a script that calls `dpsel.evaluate` outside
+    of `if __name__ == "__main__"` would do so again, in every process.
+    """
+    main = sys.modules["__main__"]
+    if work.__module__ == "__main__":
+        yield
+        return
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _start(work: Callable[[Any, Any], Any], state: Any) -> None:

@@ -121,8 +121,7 @@ def frame_table(frame: Any) -> Table:
 
     if _is_pandas(frame):
         return _pandas_table(frame)
-    if hasattr(frame, "collect") and not hasattr(frame, "__arrow_c_stream__"):
-        frame = frame.collect()
+    frame = kept_frame(frame) if hasattr(frame, "collect") else frame
     if not hasattr(frame, "__arrow_c_stream__"):
         raise UsageError(
             "table must be a path, or a frame of polars, pandas or pyarrow, "
@@ -130,6 +129,13 @@ def frame_table(frame: Any) -> Table:
         )
     with plain_errors("table", FORMATS[InputFormat.ARROW].kind):
         return ArrowStreamTable(pa.RecordBatchReader.from_stream(frame), "table")
+
+
+def kept_frame(frame: Any) -> Any:
+    """Return a frame that can be read again: a lazy one, or a stream, is read now."""
+    if hasattr(frame, "collect") and not hasattr(frame, "__arrow_c_stream__"):
+        return frame.collect()
+    return frame.read_all() if hasattr(frame, "read_all") else frame
 
 
 def provenance_of_all(table: Table) -> Provenance | None:

@@ -5,6 +5,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,13 @@ from dpsel.tables.distinct import as_texts
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import AS_NAMED, FORMATS, FileFormat, InputFormat, Orientation
 from dpsel.tables.labels import distinct_labels, sorted_labels
-from dpsel.tables.opening import frame_table, open_sources, unchanged, unchanged_table
+from dpsel.tables.opening import (
+    frame_table,
+    kept_frame,
+    open_sources,
+    unchanged,
+    unchanged_table,
+)
 from dpsel.tables.provenance import Provenance
 from dpsel.tables.sources import STDIN, ByteStream, Source, common_format, find_sources
 from dpsel.tables.spill import Spill
@@ -313,9 +320,9 @@ def _refuse_unclear(names: Sequence[str], what: str, label: str) -> None:
 
 @frozen
 class RawTable:
-    """Where a raw table is, and how it is laid out."""
+    """Where a raw table is, or the frame that it is, and how it is laid out."""
 
-    place: str
+    place: Any
     target: str
     orientation: Orientation
     labels: str | None
@@ -329,7 +336,9 @@ class RawTable:
 
     def opener(self, *, labels_are_numbers: bool) -> Callable[[], Table]:
         """Return what opens the table, each time from its start."""
-        if self.place == self.labels == STDIN:
+        if not isinstance(self.place, str | Path):
+            return self._of_frame()
+        if str(self.place) == self.labels == STDIN:
             raise UsageError("INPUT and --labels cannot both be stdin")
         sources = [source.kept() for source in find_sources(self.place)]
         if self._is_series_matrix(sources):
@@ -352,6 +361,15 @@ class RawTable:
         if self.labels is not None:
             raise UsageError("--labels goes with --features-in rows")
         return lambda: open_sources(sources, found, self.written)
+
+    def _of_frame(self) -> Callable[[], Table]:
+        """Return what reads a frame again and again; one that can be read once is kept."""
+        if self.orientation is Orientation.ROWS or self.labels is not None:
+            raise UsageError("--features-in rows and --labels are for files, and this is a frame")
+        if self.label_key is not None:
+            raise UsageError("--label-key is for GEO series matrices, and this is none")
+        frame = kept_frame(self.place)
+        return lambda: frame_table(frame)
 
     def _feature_rows(self, sources: list[Source], found: InputFormat) -> Any:
         """Read a table with one feature a row."""

@@ -1,0 +1,113 @@
+"""`dpsel.audit`, and what it shares with the command."""
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dpsel.auditing.certificate import Certificate
+from dpsel.auditing.options import Audited, Claim, Effort, Inputs
+from dpsel.auditing.request import (
+    AuditRequest,
+    MechanismRequest,
+    ScoreRequest,
+    make_audit_request,
+)
+from dpsel.options import Dataclass
+from dpsel.python import Warner, python_function, record_of
+from dpsel.reporter import Reporter
+
+if TYPE_CHECKING:
+    from dpsel.auditing.command import CommandLine
+
+_AUDIT: tuple[type[Dataclass], ...] = (Audited, Claim, Inputs, Effort)
+
+
+@python_function(*_AUDIT)
+def audit(
+    *,
+    mechanism: str | None = None,
+    score: str | None = None,
+    command: bool = False,
+    gamma: float | None = None,
+    sampler: str | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    neighbors: str | None = None,
+    rows_per_person: int | None = None,
+    d: int | None = None,
+    k: int | None = None,
+    scores: str | Sequence[float] | None = None,
+    change: str | Sequence[float] | None = None,
+    worst_case: bool = False,
+    tables: int | str | None = None,
+    samples: float | str | None = None,
+    confidence: float | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+) -> Certificate:
+    """Test a guarantee from outside: draw many times from neighboring inputs, and compare.
+
+    A verdict that is not `pass` is no exception: look at `verdict` and `explanation`. A fail is
+    certain up to the confidence asked for; a pass is no proof.
+
+    Privacy:
+        Guarantee: none is needed; it reads no data, and its inputs are made up.
+        Tested by: tests/auditing/test_mechanisms.py, tests/auditing/test_command.py
+
+    Args:
+        mechanism: A mechanism of `select`, or `printed-lipschitz`, a known bad example.
+        score: A score.
+        command: Audit the command `dpsel select`, ledger and output included; `score` and
+            `mechanism` may say how.
+        gamma: A parameter of the Lipschitz mechanisms.
+        sampler: A parameter of the Lipschitz mechanisms.
+        epsilon: The claimed privacy loss; 1 if not given.
+        delta: The claimed delta, for peeling and oneshot-laplace.
+        neighbors: The relation that `score` or `command` is audited for.
+        rows_per_person: Audit `score` or `command` for persons with so many rows.
+        d: How many features there are.
+        k: How many features are selected.
+        scores: Made-up scores in units of their sensitivity.
+        change: What the neighbor has more of each score, between -1 and 1.
+        worst_case: Search for the scores with the largest loss by the exact law.
+        tables: How many pairs of tables to try with `score`.
+        samples: Draws from each input.
+        confidence: How sure all bounds are together.
+        seed: The same audit again, with seeded draws.
+        threads: How many processes draw; all cores if not given.
+
+    Raises:
+        UsageError: If an argument does not fit.
+    """
+    given = locals()
+    request = make_audit_request(
+        record_of(Audited, given),
+        record_of(Claim, given),
+        record_of(Inputs, given),
+        record_of(Effort, given),
+    )
+    return carry_out(request, Warner(*_AUDIT), command_line)
+
+
+def command_line(words: Sequence[str]) -> int:
+    """Run the command line in this process, and leave its filters of warnings as they were."""
+    # What is audited, not what audits: nothing else here knows the command line.
+    from dpsel.cli.app import run
+
+    with warnings.catch_warnings():
+        return run(words)
+
+
+def carry_out(request: AuditRequest, reporter: Reporter, command: "CommandLine") -> Certificate:
+    """Carry out an audit; each kind imports what it needs, and only that."""
+    if isinstance(request, MechanismRequest):
+        from dpsel.auditing.mechanism import audit_mechanism
+
+        return audit_mechanism(request, reporter)
+    if isinstance(request, ScoreRequest):
+        from dpsel.auditing.score import audit_score
+
+        return audit_score(request, reporter)
+    from dpsel.auditing.command import audit_command
+
+    return audit_command(request, reporter, command)

@@ -1,0 +1,229 @@
+"""`dpsel.Ledger`, and what it shares with the commands of `dpsel budget`."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from dpsel.budget.amounts import Amount, limit_of
+from dpsel.budget.chain import Chain
+from dpsel.budget.charges import Asked, Charge, Reservation, Standing, Terms
+from dpsel.budget.ledger import History, LedgerFile, Paid
+from dpsel.budget.options import (
+    Freeing,
+    Holding,
+    LedgerPlace,
+    Limits,
+    ReportFormat,
+    Spending,
+    Verifying,
+)
+from dpsel.budget.place import check_name, check_note
+from dpsel.budget.reports import export_fields, ledger_text
+from dpsel.errors import DpselError, UsageError
+from dpsel.python import python_function, record_of
+
+
+def make_ledger(name: str, limits: Limits, place: LedgerPlace) -> Standing:
+    """Make a ledger that does not exist yet."""
+    limit, person = limit_of(limits.epsilon, limits.delta), limits.person
+    if person is not None and not (person and person.isprintable()):
+        raise UsageError("--person must be the name of a column, in printable text")
+    return LedgerFile(place.path).make(
+        check_name(name), limit, Terms(limits.neighbors, person), with_folder=place.is_customary
+    )
+
+
+def named_history(name: str, place: LedgerPlace) -> History:
+    """Return a ledger with all that was charged and held back."""
+    return LedgerFile(place.path).history(check_name(name))
+
+
+def book_charge(name: str, spending: Spending, place: LedgerPlace) -> Paid:
+    """Charge what something else has spent."""
+    cost = limit_of(spending.epsilon, spending.delta)
+    note, by = check_note(spending.note, "--note"), check_note(spending.by, "--by")
+    file = LedgerFile(place.path)
+    terms = file.standing(check_name(name)).terms
+    return file.charge(name, Asked(cost, terms, 1, "charge", {"by": by}, note=note))
+
+
+def hold_back(name: str, holding: Holding, place: LedgerPlace) -> tuple[Reservation, Standing]:
+    """Hold a part of a ledger back."""
+    amount = limit_of(holding.epsilon, holding.delta)
+    note = check_note(holding.note, "--note")
+    return LedgerFile(place.path).reserve(check_name(name), amount, note)
+
+
+def give_back(
+    name: str, number: int, freeing: Freeing, place: LedgerPlace
+) -> tuple[Reservation, Standing]:
+    """Give a reservation back."""
+    note = check_note(freeing.note, "--note")
+    return LedgerFile(place.path).free(check_name(name), number, note)
+
+
+def verified_chain(name: str, verifying: Verifying, place: LedgerPlace) -> Chain:
+    """Return the chain of a ledger, if nothing in it was changed, and its head is the one given."""
+    file = LedgerFile(place.path)
+    chain = file.verify(check_name(name))
+    if verifying.head is not None:
+        chain.refuse_another(verifying.head, name, file.place)
+    return chain
+
+
+Number = float | str | Decimal
+
+
+class Ledger:
+    """A privacy budget on the disk: a limit that never changes, and all that was charged to it.
+
+    `dpsel.select(..., ledger="patients")` charges it. Whatever is shown is what the file says now.
+
+    Privacy:
+        Guarantee: all that was released and charged to one ledger is together as private as its
+            limit says; see `LedgerFile.charge`.
+        Tested by: tests/privacy/test_ledger_crashes.py
+    """
+
+    @python_function(LedgerPlace)
+    def __init__(self, name: str, *, ledger_file: str | Path | None = None) -> None:
+        """Open a ledger by its name.
+
+        Args:
+            name: The ledger's name.
+            ledger_file: The file of the ledgers, if it is not in its usual place.
+
+        Raises:
+            UsageError: If there is none of this name; `Ledger.init` makes one.
+        """
+        self._place = LedgerPlace(ledger_file=ledger_file)
+        self.name = name
+        self.show()
+
+    @classmethod
+    @python_function(Limits, LedgerPlace)
+    def init(
+        cls,
+        name: str,
+        *,
+        epsilon: Number,
+        delta: Number = "0",
+        neighbors: str = "add-remove",
+        person: str | None = None,
+        ledger_file: str | Path | None = None,
+    ) -> "Ledger":
+        """Make a ledger. Its limits, and what it is for, never change.
+
+        Args:
+            name: Its name.
+            epsilon: All charges together may cost this much; an exact decimal, if it is a text.
+            delta: The same for delta.
+            neighbors: `add-remove` or `replace-one`: only such runs can be charged to it.
+            person: For runs with this `person` only; else for those that protect rows.
+            ledger_file: The file of the ledgers, if it is not in its usual place.
+        """
+        given = locals()
+        make_ledger(name, record_of(Limits, given), record_of(LedgerPlace, given))
+        return cls(name, ledger_file=ledger_file)
+
+    @classmethod
+    @python_function(LedgerPlace)
+    def all(cls, *, ledger_file: str | Path | None = None) -> "list[Ledger]":
+        """Return all ledgers of a file, by name."""
+        standings = LedgerFile(LedgerPlace(ledger_file=ledger_file).path).standings()
+        return [cls(one.name, ledger_file=ledger_file) for one in standings]
+
+    @property
+    def limit(self) -> Amount:
+        """Return what all charges together may cost."""
+        return self.show().limit
+
+    @property
+    def spent(self) -> Amount:
+        """Return what was charged."""
+        return self.show().spent
+
+    @property
+    def left(self) -> Amount:
+        """Return what can still be charged: not what is reserved."""
+        return self.show().left
+
+    @python_function(LedgerPlace)
+    def show(self) -> Standing:
+        """Return what is spent and left."""
+        return LedgerFile(self._place.path).standing(check_name(self.name))
+
+    @python_function(LedgerPlace)
+    def log(self) -> History:
+        """Return every charge, in order, and what was reserved."""
+        return named_history(self.name, self._place)
+
+    @python_function(Verifying, LedgerPlace)
+    def verify(self, *, head: str | None = None) -> Chain:
+        """Return the chain of entries, if nothing in it was changed since it was written.
+
+        Args:
+            head: The head of an earlier time, which must still be in the chain.
+
+        Raises:
+            InputError: If an entry is not what was written; it names the first one.
+        """
+        return verified_chain(self.name, record_of(Verifying, {"head": head}), self._place)
+
+    @python_function(Spending, LedgerPlace)
+    def charge(
+        self, *, epsilon: Number, by: str, delta: Number = "0", note: str | None = None
+    ) -> Charge:
+        """Book what something else has spent on the same people; it cannot be taken back.
+
+        Args:
+            epsilon: What it cost, for the ledger's own neighbors and unit.
+            by: What spent it, and who: a tool, a publication, a person.
+            delta: The same for delta.
+            note: A line to keep beside it.
+
+        Raises:
+            BudgetError: If there is not enough left.
+        """
+        return book_charge(self.name, record_of(Spending, locals()), self._place).charge
+
+    @python_function(Holding, LedgerPlace)
+    def reserve(
+        self, *, epsilon: Number, delta: Number = "0", note: str | None = None
+    ) -> Reservation:
+        """Hold a part back: no run can be charged to it until it is freed.
+
+        Args:
+            epsilon: How much no run may be charged to.
+            delta: The same for delta.
+            note: A line to keep beside it.
+        """
+        return hold_back(self.name, record_of(Holding, locals()), self._place)[0]
+
+    @python_function(Freeing, LedgerPlace)
+    def free(self, number: int, *, note: str | None = None) -> Reservation:
+        """Give a reservation back, so that runs can be charged to it.
+
+        Args:
+            number: The reservation's number.
+            note: A line to keep beside it.
+        """
+        return give_back(self.name, number, record_of(Freeing, {"note": note}), self._place)[0]
+
+    @python_function(LedgerPlace)
+    def export(self) -> Mapping[str, Any]:
+        """Return all of it as plain values: limits, charges, public parameters and releases."""
+        return export_fields(self.log())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is spent and left, as plain values."""
+        return self.show().to_dict()
+
+    def __repr__(self) -> str:
+        """Return what is spent and left, in words."""
+        try:
+            text = ledger_text(self.show(), ReportFormat.TEXT)
+        except DpselError as error:
+            text = str(error)
+        return f"Ledger {text.rstrip()}"
