@@ -2,9 +2,12 @@
 
 import ast
 import inspect
+import json
+import os
 import re
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from importlib import import_module
@@ -17,6 +20,7 @@ import polars as pl
 import pytest
 
 import dpsel
+from dpsel.auditing.api import command_line
 from dpsel.cli.app import COMMANDS, commands_within
 from dpsel.options import KEY, Dataclass
 from dpsel.python import in_python, record_of
@@ -395,3 +399,137 @@ def test_a_flag_is_the_name_of_its_field_but_for_formats(name: str) -> None:
             flag = about.metadata[KEY].flag
             if flag not in ("--format", "--from"):
                 assert flag == f"--{about.name.replace('_', '-')}"
+
+
+BOUNDED: dict[str, Any] = {"target": "y", "positive": "yes", "bounds": PAIRS}
+
+
+def test_preprocess_returns_a_table_that_select_takes_with_its_record(tmp_path: Path) -> None:
+    frame = hospital()
+    made = dpsel.preprocess(frame, **BOUNDED)
+    assert made.table is not None
+    assert made.table.column_names == ["noise", "more", "age", "dose", "y"]
+    assert dpsel.provenance(made.table).to_dict() == made.to_dict()
+    found = dpsel.select(made, target="y", k=2, epsilon=5, method="dp-sis")
+    assert found.guarantee is not None
+    assert found.guarantee.scope.end_to_end
+    assert found.selected_features == ["age", "dose"]
+    place = tmp_path / "bounded.parquet"
+    written = dpsel.preprocess(pl.from_pandas(frame), place, **BOUNDED, float32=True)
+    assert (written.table, written.output) == (None, str(place))
+    assert pl.read_parquet(place).columns == made.table.column_names
+    with pytest.raises(dpsel.OutputError, match="exists already; replace it with force=True"):
+        dpsel.preprocess(frame, place, **BOUNDED)
+    with pytest.warns(UserWarning, match=r"read off the data, so the guarantee of `dpsel\.select`"):
+        assert dpsel.preprocess(frame, target="y", positive="yes").provenance.data_dependent
+    with pytest.raises(dpsel.UsageError, match="labels= are for files, and this is a frame"):
+        dpsel.preprocess(frame, **BOUNDED, labels="labels.csv")
+    with pytest.raises(dpsel.InputError, match=r"was not written by `dpsel\.preprocess`"):
+        dpsel.provenance(frame)
+
+
+def test_evaluate_takes_frames_and_paths_by_name_and_returns_frames(tmp_path: Path) -> None:
+    frame = hospital()
+    path = tmp_path / "wards.parquet"
+    frame.to_parquet(path)
+    asked: dict[str, Any] = {
+        **{"k": 2, "epsilon": [0.5, 5], "trials": 4, "truth": ["age", "dose"]},
+        **{"method": ["stump", "dp-sis"], "threads": 1, **BOUNDED},
+    }
+    report = tmp_path / "report.json"
+    found = dpsel.evaluate({"a": frame, "b": path}, **asked, output=report)
+    assert found.results["dataset"].unique().sort().to_list() == ["a", "b"]
+    assert found.results.height == 2 * 2 * 2
+    assert json.loads(report.read_text()) == found.to_dict()
+    assert repr(found).startswith("Evaluation: NOT PRIVATE, not for release\n  8 results")
+    lazy = pl.from_pandas(frame).lazy()
+    alone = dpsel.evaluate([path, lazy], **asked)
+    assert alone.results["dataset"].unique(maintain_order=True).to_list() == ["wards", "frame"]
+    same = alone.results.drop("dataset").equals(found.results.drop("dataset"))
+    assert same
+
+
+def test_plan_looks_at_frames_and_ledgers(tmp_path: Path) -> None:
+    place = tmp_path / "ledgers"
+    dpsel.Ledger.init("patients", epsilon=3, ledger_file=place)
+    frame = hospital().head(200)
+    plan = dpsel.plan(
+        **{"like": frame, "target": "y", "positive": "yes", "k": 2, "epsilon": [1, 5]},
+        **{"tables": 1, "ledger": "patients", "ledger_file": place},
+    )
+    assert plan.balance is not None
+    assert plan.balance.after == {1.0: "2", 5.0: None}
+    assert plan.to_frame()["epsilon"].unique().to_list() == [1.0, 5.0]
+    assert plan.to_dict()["guessed"]["like"] == "a frame"
+    assert len(repr(plan).splitlines()) == 4
+    with pytest.raises(dpsel.UsageError, match=r"give rows=N and features=D, or .* like=FILE"):
+        dpsel.plan(k=2)
+
+
+def test_an_audit_that_fails_is_no_exception_and_leaves_warnings_alone() -> None:
+    bad = dpsel.audit(mechanism="printed-lipschitz", samples=3e4, seed=1, threads=1)
+    assert bad.verdict == "fail"
+    assert repr(bad).startswith("Certificate: fail\n  the loss is at least ")
+    before = list(warnings.filters)
+    assert command_line(["select", "not-there.csv", "--target=y", "--k=1", "--epsilon=1"]) == 3
+    assert warnings.filters == before
+    with pytest.raises(dpsel.UsageError, match="mechanism=NAME, score=NAME, or command=True"):
+        dpsel.audit()
+
+
+@pytest.mark.long
+def test_the_command_is_audited_from_python() -> None:
+    assert dpsel.audit(command=True, samples=10, threads=1).verdict == "inconclusive"
+
+
+def test_a_ledger_is_made_charged_and_verified(tmp_path: Path) -> None:
+    place = tmp_path / "ledgers"
+    with pytest.raises(dpsel.UsageError, match=r"make it with `dpsel\.Ledger\.init\('patients', e"):
+        dpsel.Ledger("patients", ledger_file=place)
+    ledger = dpsel.Ledger.init("patients", epsilon=0.3, ledger_file=place)
+    head = ledger.verify().head
+    paid: dict[str, Any] = {"ledger": "patients", "ledger_file": place}
+    first = dpsel.select(VISITS, **{**ASK, "epsilon": 0.1}, **paid, run_id="a")
+    assert dpsel.select(VISITS, **{**ASK, "epsilon": 0.1}, **paid, run_id="a") == first
+    assert ledger.charge(epsilon="0.1", by="another tool").number == 2
+    assert ledger.reserve(epsilon=0.1, note="later").number == 1
+    assert [str(ledger.limit.epsilon), str(ledger.spent.epsilon), str(ledger.left.epsilon)] == [
+        *("0.3", "0.2", "0.0"),
+    ]
+    with pytest.raises(dpsel.BudgetError, match=r"epsilon 0\.1 asked, 0 left"):
+        ledger.charge(epsilon=0.1, by="another tool")
+    ledger.free(1)
+    assert repr(ledger).splitlines()[1] == "  epsilon: 0.2 spent, 0.1 left of 0.3"
+    assert [charge.asked.run_id for charge in ledger.log().charges] == ["a", None]
+    assert ledger.export()["log"][0]["release"] == first.to_dict()
+    assert ledger.to_dict() == ledger.show().to_dict()
+    assert ledger.verify(head=head).to_dict()["verified"]
+    assert [one.name for one in dpsel.Ledger.all(ledger_file=place)] == ["patients"]
+    assert "This release is charge 1." in dpsel.card(first, **paid)
+    place.unlink()
+    assert repr(ledger).startswith("Ledger there is no ledger 'patients' yet")
+
+
+SCRIPT = """
+import dpsel
+
+print("once")
+found = dpsel.evaluate(
+    "sample_data/synthetic_bounded.csv", target="y", k=2, epsilon=[1, 2], trials=2,
+    method="dp-sis", truth="sis", threads=2,
+)
+print(found.results.height)
+"""
+
+
+def test_a_script_without_a_guard_is_run_once(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        text=True,
+    )
+    assert (done.stdout, done.returncode) == ("once\n2\n", 0)
