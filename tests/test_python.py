@@ -453,10 +453,9 @@ def test_plan_looks_at_frames_and_ledgers(tmp_path: Path) -> None:
     place = tmp_path / "ledgers"
     dpsel.Ledger.init("patients", epsilon=3, ledger_file=place)
     frame = hospital().head(200)
-    plan = dpsel.plan(
-        **{"like": frame, "target": "y", "positive": "yes", "k": 2, "epsilon": [1, 5]},
-        **{"tables": 1, "ledger": "patients", "ledger_file": place},
-    )
+    public: dict[str, Any] = {"like": frame, "target": "y", "positive": "yes", "k": 2}
+    paid: dict[str, Any] = {"ledger": "patients", "ledger_file": place}
+    plan = dpsel.plan(**public, epsilon=[1, 5], tables=1, **paid)
     assert plan.balance is not None
     assert plan.balance.after == {1.0: "2", 5.0: None}
     assert plan.to_frame()["epsilon"].unique().to_list() == [1.0, 5.0]

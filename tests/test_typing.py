@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, assert_type
 
 import polars as pl
+import pytest
 
 import dpsel
 
@@ -47,10 +48,9 @@ def test_a_user_s_types_hold(tmp_path: Path) -> None:
     assert_type(dpsel.__version__, str)
 
 
-def test_a_name_that_is_none_is_an_error_for_a_type_checker() -> None:
-    assert not hasattr(dpsel, "selects")
+def test_what_is_no_name_or_no_value_is_an_error_for_a_type_checker_and_python() -> None:
     # An ignored error that is none would be reported.
-    if hasattr(dpsel, "selects"):
+    with pytest.raises(AttributeError):
         dpsel.selects()  # type: ignore[attr-defined]
-    if hasattr(dpsel, "nothing"):
+    with pytest.raises(dpsel.UsageError):
         dpsel.select(VISITS, target="came_back", epsilon="1")  # type: ignore[arg-type]
