@@ -6,10 +6,12 @@ from functools import cache
 from random import Random
 
 from tests.hardening import damage
-from tests.hardening.originals import Original, all_originals
+from tests.hardening.originals import Original, all_originals, european_originals
 
 # Cases from this number on select by the method that nobody has to name.
 BY_DEFAULT = 2_000_000
+# From here on they are of European files. A case's number must always stand for the same case.
+EUROPEAN = 4_000_000
 
 
 @cache
@@ -20,15 +22,20 @@ def originals() -> list[Original]:
 
 def case(number: int) -> Original:
     """Return a case by its number: what to run, with which files and settings."""
-    kinds = originals()
+    kinds = originals() if number < EUROPEAN else european_originals()
     original = kinds[number % len(kinds)]
     rng = Random(number)
     content = _damaged(rng, original.damaged, original.files[original.damaged])
     return replace(
         original,
         files={**original.files, original.damaged: content},
-        arguments=original.by_default if number >= BY_DEFAULT else original.arguments,
+        arguments=original.by_default if _by_default(number) else original.arguments,
     )
+
+
+def _by_default(number: int) -> bool:
+    """Return whether a case is one of the default method; every other European file is."""
+    return number >= BY_DEFAULT if number < EUROPEAN else number // 4 % 2 == 0
 
 
 def _damaged(rng: Random, name: str, content: bytes) -> bytes:

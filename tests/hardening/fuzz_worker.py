@@ -29,6 +29,7 @@ from typing import Any
 import jsonschema
 
 import dpsel.cli.app as command_line
+from dpsel.tables.formats import SEPARATORS
 from tests.hardening.canaries import leaks
 from tests.hardening.fuzz_cases import case
 from tests.hardening.originals import Original
@@ -151,12 +152,23 @@ def _without_names(this: Original, shown: str) -> str:
         return shown
     # Blank lines above the names are skipped by the readers.
     text = this.files[this.damaged].lstrip(b"\r\n").decode("utf-8", "replace")
-    for separator in (",", "\t"):
+    for separator in SEPARATORS:
         with suppress(csv.Error, StopIteration):
-            for name in next(csv.reader(io.StringIO(text, newline=""), delimiter=separator)):
+            names = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+            shown = _without_list(names, shown)
+            for name in names:
                 for quoted in (f"'{name}'", json.dumps(name), json.dumps(name, ensure_ascii=False)):
                     shown = shown.replace(quoted, "")
     return shown
+
+
+def _without_list(names: list[str], shown: str) -> str:
+    """Return what was printed without an option that leaves out columns by their names."""
+
+    def left(option: re.Match[str]) -> str:
+        return "" if set(option[1].split(",")) <= set(names) else option[0]
+
+    return re.sub("--exclude '([^']*)'", left, shown)
 
 
 @contextmanager

@@ -75,6 +75,7 @@ IN_TEXT: dict[str, Row | Raw] = {
     "very long": {"x1": b"9" * 70_000 + b"x", "note": b"a" * 300_000, "label": b"1" * 70_000},
     "quoted": _everywhere(b'"a,\t""b""\n' + _CANARY + b'\r\n"'),
     "quoted number": {"x1": b'"0.5"', "y": b'" -1 "'},
+    "thousands": _everywhere(b'"1.234,5"'),
     "line breaks": {"note": b'"' + b"\n" * 300 + b'"'},
     "another encoding": _everywhere(b"M\xfcller \xff\xfe"),
     "halves": _everywhere(b"\xed\xa0\x80\xc3"),
@@ -102,11 +103,14 @@ IN_TYPES: dict[str, Row] = {
 }
 
 
-def text_table(table: list[Row | Raw], separator: bytes, line_end: bytes = b"\n") -> bytes:
+def text_table(
+    table: list[Row | Raw], separator: bytes, line_end: bytes = b"\n", decimal: bytes = b"."
+) -> bytes:
     """Return a delimited file."""
 
     def cell(value: Any) -> bytes:
-        return value if isinstance(value, bytes) else str(value).encode()
+        text = value if isinstance(value, bytes) else str(value).encode()
+        return text.replace(b".", decimal) if isinstance(value, float) else text
 
     lines = [
         row.text.replace(b",", separator)
@@ -151,6 +155,8 @@ TEXT_FORMATS: dict[str, Callable[[list[Row | Raw]], bytes]] = {
     "t.csv.gz": lambda table: gzip.compress(text_table(table, b","), 1, mtime=0),
     "t.csv.zst": lambda table: pa.compress(text_table(table, b","), "zstd", asbytes=True),
 }
+EUROPEAN = "european.csv"
+TEXT_FORMATS[EUROPEAN] = lambda table: b"\xef\xbb\xbf" + text_table(table, b";", b"\r\n", b",")
 TYPED_FORMATS: dict[str, Callable[[pa.Table], bytes]] = {
     "t.parquet": _parquet,
     "groups.parquet": lambda table: _parquet(table, row_group_size=7, use_dictionary=False),

@@ -173,6 +173,19 @@ def _text_originals() -> list[Original]:
     return found
 
 
+def european_originals() -> list[Original]:
+    """Return files with semicolons and decimal commas, which the first line and an option tell."""
+    found = []
+    for labels in (False, True):
+        plain = frame(labels=labels).write_csv().replace(",", ";").replace(".", ",").encode()
+        options = (*ASK, *BOUNDED, *(LABELS if labels else ()), "--person", "who")
+        arguments = ("select", "t.csv", *options, "--decimal", ",")
+        for many in (2, 500):
+            wide = {"dpsel.tables.delimited._MANY_COLUMNS": many}
+            found.append(Original("european", {"t.csv": plain}, "t.csv", arguments, wide))
+    return found
+
+
 def _beside_originals() -> list[Original]:
     """Return files that are read beside a table: bounds, records, labels, and odd layouts."""
     table = frame().write_csv().encode()

@@ -14,14 +14,14 @@ import pytest
 import dpsel.cli.app as command_line
 from dpsel.errors import InputError
 from tests.hardening.canaries import NUMBER, TEXT, leaks
-from tests.hardening.fuzz_cases import BY_DEFAULT, case, originals
+from tests.hardening.fuzz_cases import BY_DEFAULT, EUROPEAN, case, originals
 from tests.hardening.fuzz_run import Findings, Wrong, run_cases
 from tests.hardening.fuzz_worker import Ended, complaint, run_case
 from tests.hardening.originals import Original
 
 CASES = int(os.environ.get("DPSEL_FUZZ_CASES", "10000"))
 FIRST = int(os.environ.get("DPSEL_FUZZ_FIRST", "0"))
-MANY = 200_000
+EUROPEAN_CASES, MANY = 200, 200_000
 
 
 def check(findings: Findings, count: int) -> None:
@@ -53,6 +53,13 @@ FOUND_BY_LONG_RUNS = [
     1143878,
     1154985,
 ]
+
+
+def test_damaged_files_with_decimal_commas_are_refused_or_read() -> None:
+    found = run_cases(range(EUROPEAN, EUROPEAN + EUROPEAN_CASES))
+    assert not found.wrong, found.report()
+    assert found.of_code(0) > EUROPEAN_CASES / 20
+    assert found.of_code(3) > EUROPEAN_CASES / 20
 
 
 def test_what_the_long_run_found_is_mended() -> None:
