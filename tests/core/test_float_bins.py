@@ -212,3 +212,11 @@ def test_cells_in_several_parts_get_the_same(monkeypatch: pytest.MonkeyPatch) ->
     before = asked(columns, rows(50, 2))
     monkeypatch.setattr(float_bins, "CELLS_AT_ONCE", 14)
     assert asked(columns, rows(50, 2)) == before
+
+
+def test_what_is_known_of_cells_does_not_show_when_printed() -> None:
+    weights = rows(50, 3)
+    columns = np.where(np.arange(100) % 2, 777.0, np.arange(100))[np.newaxis]
+    shown = f"{weights.slots} {float_bins._Scales.of(columns, 64, bent=True)}"
+    assert "777" not in shown
+    assert "array" not in shown

@@ -24,6 +24,7 @@ _SPARE = 6
 CELLS_AT_ONCE = 1 << 20
 """Cells that are worked on at once. With 2^18 two threads wait for Python's lock a third of the
 time, and more do not fit in the processor's cache."""
+# There are 2^5 sqrt(n) bins: see `RowSlots.of`.
 _BIN_BITS = 5
 # Of the cells of a column so large a part, 1 in so many, may be sorted.
 _FEW = 16
@@ -45,15 +46,15 @@ class RowSlots:
     bins: int
     values: IntArray = field(repr=False)
     """The weight of every group, for each round."""
-    used: list[int]
+    used: list[int] = field(repr=False)
     """The groups that have rows, and weights."""
 
     @staticmethod
     def of(groups: IntArray, values: IntArray) -> "RowSlots":
         """Return the slots of rows that are in these groups.
 
-        There are some 32 sqrt(n) bins: about as far as sqrt(n) the sums of a column get that tells
-        nothing, and few bins hold enough cells to get farther.
+        The sums of a column that tells nothing get as far as about sqrt(n). Of some 32 sqrt(n) bins
+        few are so near the best, and hold enough cells, that something inside could be better.
         """
         bins = 1 << (_BIN_BITS + len(groups).bit_length() // 2)
         begins = groups * np.float64(bins)
@@ -120,13 +121,13 @@ class _Scales:
     by one bin, and the numbers above it by two.
     """
 
-    low: FloatArray
-    high: FloatArray
-    scale: FloatArray
-    common: FloatArray
-    single: BoolArray
+    low: FloatArray = field(repr=False)
+    high: FloatArray = field(repr=False)
+    scale: FloatArray = field(repr=False)
+    common: FloatArray = field(repr=False)
+    single: BoolArray = field(repr=False)
     """Whether all numbers in a bin are the same, in any bin of the column."""
-    bend: FloatArray | None
+    bend: FloatArray | None = field(repr=False)
 
     @staticmethod
     @np.errstate(all="ignore")
