@@ -3,10 +3,12 @@
 set -eu
 export DPSEL_LEDGER_FILE="$PWD/ledger.sqlite3" DPSEL_REQUIRE_LEDGER=1
 dpsel budget init study --epsilon 3 > ledger.json
+# The first useful result.
+dpsel select sample_data/visits.csv --target came_back --positive yes --k 3 --epsilon 1 --ledger study --output record.json --quiet
+# Without a ledger nothing runs.
 code=0
 dpsel select sample_data/visits.csv --target came_back --positive yes --k 3 --epsilon 1 2> refused.txt || code=$?
 [ "$code" = 2 ]
-dpsel select sample_data/visits.csv --target came_back --positive yes --k 3 --epsilon 1 --ledger study --output record.json --quiet
 dpsel card record.json --ledger study --format html --output card.html
 grep -q 'Release card' card.html
 dpsel budget verify study > verified.txt
