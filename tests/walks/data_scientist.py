@@ -18,4 +18,3 @@ assert selection.guarantee.epsilon == 20
 selector = PrivateSelectKBest(epsilon=20, k=8).fit(X, y)
 scores = cross_val_score(Ridge(), selector.transform(X), y, cv=5)
 assert scores.mean() > 0.5
-print(selection)
