@@ -10,8 +10,6 @@ import pytest
 from tests.test_distribution import ROOT, Environment
 
 WALKS = sorted((ROOT / "tests" / "walks").glob("*.[sp][hy]"))
-    path for path in (ROOT / "tests" / "walks").iterdir() if path.suffix in (".sh", ".py")
-)
 FIRST = "The first useful result."
 
 pytestmark = pytest.mark.long
