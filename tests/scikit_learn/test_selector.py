@@ -69,7 +69,8 @@ def test_the_parameters_are_those_of_select() -> None:
     own = inspect.signature(PrivateSelectKBest.__init__).parameters
     there = inspect.signature(dpsel.select).parameters
     # y is the target; X is no file, and is not sent elsewhere; `score` is a method in scikit-learn.
-    apart = {"table", "target", "input_format", "separator", "cluster", "workers", "score"}
+    apart = {"table", "target", "score", "cluster", "workers"}
+    apart |= {"input_format", "separator", "decimal"}
     assert set(own) - {"self", "score_func"} == set(there) - apart
     for name in set(own) - {"self", "score_func", "epsilon"}:
         assert own[name].default == there[name].default, name
@@ -175,6 +176,7 @@ LABELS = {
     "list": WORDS.tolist(),
     "pandas": pd.Series(WORDS, dtype="category"),
     "polars": pl.Series(WORDS),
+    "polars objects": pl.Series(WORDS.tolist(), dtype=pl.Object),
 }
 
 
@@ -186,7 +188,7 @@ def test_labels_are_named_and_never_looked_for(y: Any) -> None:
     assert three.fit(numbers(), y).selection_.selected_features == ["b", "e"]
 
 
-@pytest.mark.parametrize("kind", ["numpy", "object", "pandas", "polars"])
+@pytest.mark.parametrize("kind", sorted(LABELS.keys() - {"list"}))
 def test_a_y_of_words_is_refused_by_its_type(kind: str) -> None:
     with pytest.raises(dpsel.DpselError, match="positive="):
         PrivateSelectKBest(epsilon=SURE, k=2).fit(numbers(), LABELS[kind])
@@ -284,6 +286,9 @@ def test_shapes_and_parameters_that_do_not_fit_are_said_plainly() -> None:
         PrivateSelectKBest(epsilon=1, k=2).fit(X)
     with pytest.raises(dpsel.UsageError, match="X has a column 'b', as y is called"):
         PrivateSelectKBest(epsilon=1, k=2).fit(numbers(), numbers()["b"])
+    objects = numbers().with_columns(pl.Series("o", [object()] * N, dtype=pl.Object))
+    with pytest.raises(dpsel.InputError, match="X: column 'o' holds objects of Python"):
+        PrivateSelectKBest(epsilon=1, k=2).fit(objects, y)
     with pytest.raises(dpsel.InputError, match="X: columns 1 and 2 have the same name"):
         PrivateSelectKBest(epsilon=1, k=2).fit(pd.DataFrame(X, columns=list("aabcde")), y)
 
