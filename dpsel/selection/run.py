@@ -157,7 +157,7 @@ class SelectJob(TableJob):
             found = self._add_rows(table, score)
         names = [*self._layout.names, request.wanted.target]
         assumed = found.provenance is None and not guarantee.scope.end_to_end
-        for note in cell_notes(found.cells, names, assumed=assumed):
+        for note in (*found.notes, *cell_notes(found.cells, names, assumed=assumed)):
             self._reporter.note(note)
         if request.coding.positive is not None and not found.label_seen:
             label, target = request.coding.positive, request.wanted.target
@@ -207,7 +207,7 @@ class SelectJob(TableJob):
                 progress=self._reporter.progress,
             )
         # Only now is it known whether a CSV is the one that its record is about.
-        return Found(table.provenance, rows.label_seen, cells)
+        return Found(table.provenance, rows.label_seen, cells, tuple(rows.notes))
 
 
 @frozen
@@ -225,6 +225,7 @@ class Found:
     provenance: Provenance | None
     label_seen: bool
     cells: CellCounts
+    notes: tuple[str, ...] = ()
 
 
 def chosen_columns(table: Table, request: Request, reporter: Reporter) -> tuple[Layout, Features]:

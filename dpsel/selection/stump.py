@@ -67,8 +67,10 @@ class StumpJob(TableJob):
         )
 
     def _tell(self, private: "ColumnsToScore") -> None:
-        """Tell the holder what was wrong with the target."""
+        """Tell the holder what was wrong with the rows and the target."""
         request, target = self._request, self._request.wanted.target
+        for note in private.columns.notes:
+            self._reporter.note(note)
         if request.coding.positive is not None and not private.columns.label_seen:
             self._reporter.note(f"no row has the label '{request.coding.positive}' in '{target}'")
         elif private.missing_targets > _MOST:

@@ -1,7 +1,9 @@
 """CSV and TSV tables: the cells of some rows of text, as numbers or as texts."""
 
+import csv
+import io
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -296,6 +298,8 @@ class DelimitedTable:
         """Yield all batches, in order."""
         with plain_errors(self.label, _KIND):
             for number, text in enumerate(self._texts()):
+                if number == 0:
+                    rows.notes += self._longer_rows(text)
                 if number == 0 and not rows.words:
                     first = text[: rows_end(text, _ROWS_LOOKED_AT)]
                     self._refuse_words(first, layout)
@@ -349,6 +353,29 @@ class DelimitedTable:
             counts.rows[doubtful] = len(texts[0])
             counts.cells[doubtful] = _unreadable_texts(texts, self._text.dialect.decimal)
         return counts
+
+    def _longer_rows(self, text: bytes) -> list[str]:
+        """Return a note if the first rows have one cell more than there are names.
+
+        Privacy:
+            Guarantee: none; it is for the data's holder, and decides nothing.
+            Tested by: tests/cli/test_text_files.py
+        """
+        count, separator = len(self.columns) + 1, self._text.dialect.separator
+        first = text[: rows_end(text, 1)]
+        if b'"' not in first and first.count(separator.encode()) != count - 1:
+            return []  # Without a step for each of perhaps a million cells.
+        some = text[: rows_end(text, max(1, min(_FIRST_ROWS, _FIRST_CELLS // count)))]
+        found: list[list[str]] = []
+        with suppress(csv.Error):
+            found = list(csv.reader(io.StringIO(decoded(some), ""), delimiter=separator))
+        if not found or any(len(row) != count or not row[-1] for row in found):
+            return []
+        return [
+            f"{self.label}: rows have one cell more than the first line has names, as write.table "
+            "of R writes them: every name stands over the wrong cells; write it with row.names = "
+            "FALSE"
+        ]
 
     def _refuse_words(self, text: bytes, layout: Layout) -> None:
         """Refuse columns that hold words in the first rows, unless the user says what is numbers.

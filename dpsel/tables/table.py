@@ -159,6 +159,8 @@ class RowReader:
         self._limit = limit
         self._constants = Constants()
         self._label_seen = threading.Event()
+        self.notes: list[str] = []
+        """What the data's holder should know about the rows; not for release."""
 
     def with_constants(self, constants: Constants) -> "RowReader":
         """Return this reader for a file in which target or person are none of its columns.

@@ -93,6 +93,11 @@ class WholeColumns:
         """Return whether a row has the label that is looked for, once the target was read."""
         return self._rows.label_seen
 
+    @property
+    def notes(self) -> list[str]:
+        """Return what the data's holder should know about the rows, once they were read."""
+        return self._rows.notes
+
     def target(self) -> FloatArray:
         """Return the target of all rows that count."""
         if self._y is None:

@@ -244,6 +244,34 @@ def test_nothing_is_written_into_a_folder_of_text_files(
     assert dpsel("preprocess", "parts", output.replace("csv", "parquet"), *asked).code == 0
 
 
+LONGER = "rows have one cell more than the first line has names, as write.table of R"
+METHODS = {"stump": (), "kendall": ("--method", "kendall", "--features", "*")}
+
+
+@pytest.mark.parametrize("method", list(METHODS))
+@pytest.mark.parametrize(
+    ("rows", "noted"),
+    [
+        (['"1",0.5,1,1', '"2",0.1,0,0', '"3",0.2,0,1'], True),
+        (["0.5,1,1", "0.1,0,0", "0.2,0,1"], False),
+        (["0.5,1,1,", "0.1,0,0,", "0.2,0,1,"], False),
+        (["1,0.5,1,1,7,8", "2,0.1,0,0,7,8", "3,0.2,0,1,7,8"], False),
+        (["1,0.5,1,1", "0.1,0,0", "0.2,0,1"], False),
+        ([], False),
+    ],
+)
+def test_the_holder_hears_of_rows_as_r_writes_them_and_nobody_else_does(
+    rows: list[str], noted: bool, method: str, tmp_path: Path, dpsel: Dpsel
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(['"x","z","y"', *rows, ""]))
+    ask = ("--target", "y", "--k", "1", "--epsilon", "1", *METHODS[method])
+    result = dpsel("select", path, *ask, "--format", "indices")
+    assert (result.code, LONGER in result.err) == (0, noted)
+    quiet = dpsel("select", path, *ask, "--format", "indices", "--quiet")
+    assert (quiet.code, quiet.err) == (0, "")
+
+
 def test_a_decimal_sign_is_a_point_or_a_comma(both: tuple[Path, Path], dpsel: Dpsel) -> None:
     result = dpsel("select", both[0], "--target", "cost", "--k", "1", *SEEDED, "--decimal", ";")
     assert (result.code, result.out) == (2, "")
