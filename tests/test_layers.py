@@ -12,7 +12,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # A folder imports itself and those on its left.
 LADDER = (
-    *("records", "errors", "options", "reporter", "python", "core", "system", "tables"),
+    *("records", "errors", "options", "reporter", "python", "display", "core", "system", "tables"),
     *("dictionary", "budget", "cards", "cluster", "selection", "sklearn", "preprocessing"),
     *("evaluation", "planning", "auditing", "paper", "cli"),
 )

@@ -369,7 +369,7 @@ def test_a_selection_is_shown_in_a_few_lines_with_what_is_promised_first() -> No
     assert shown.splitlines() == [
         "Selection",
         "  NOT PRIVATE, not for release: drawn with a fixed seed, for tests only",
-        r"  2 of 4 features for y: age, 'dose\x1b[2J\n'",
+        r"  2 of 4 features for y: age, dose\x1b[2J\n",
         "  by stump: score stump, mechanism permute-and-flip",
     ]
     private = repr(dpsel.select(hospital(), **{**FOUND, "seed": None, "method": "kendall"}))

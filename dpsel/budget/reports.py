@@ -10,7 +10,8 @@ from dpsel.budget.chain import Chain
 from dpsel.budget.charges import Charge, Reservation, Standing
 from dpsel.budget.ledger import History
 from dpsel.budget.options import ExportFormat, ReportFormat
-from dpsel.system.text import json_text, printable
+from dpsel.display import printable
+from dpsel.system.text import json_text
 
 SCHEMA_ID = "dpsel.budget/1"
 _WIDTH = 80

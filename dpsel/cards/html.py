@@ -3,7 +3,8 @@
 from importlib.resources import files
 
 from dpsel.cards.words import Card, Name, Said, Section, Table, Words
-from dpsel.system.page import page_html, safe
+from dpsel.display import safe
+from dpsel.system.page import page_html
 
 _NUMBERS = ("charge", "epsilon", "delta")
 

@@ -3,7 +3,7 @@
 import re
 
 from dpsel.cards.words import Card, Name, Said, Section, Table, Words
-from dpsel.system.text import printable
+from dpsel.display import printable
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # Within a line these mean nothing, and neither does a point in a number.

@@ -6,8 +6,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
+from dpsel.display import printable
 from dpsel.reporter import Reporter
-from dpsel.system.text import printable
 
 
 def say(kind: str, message: str) -> None:

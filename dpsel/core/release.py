@@ -24,7 +24,7 @@ from dpsel.core.randomness import (
 )
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.stump import WeightRule, stump_sensitivity
-from dpsel.core.summary import selection_summary
+from dpsel.core.summary import selection_html, selection_summary
 from dpsel.core.target import ROWS, SELECTION, BudgetParts, Part, Target
 from dpsel.errors import UsageError
 from dpsel.python import python_function
@@ -112,6 +112,10 @@ class Selection:
     def __repr__(self) -> str:
         """Return the guarantee, the features and the method, a line each."""
         return selection_summary(self)
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook."""
+        return selection_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, in the order they are printed."""

@@ -1,9 +1,10 @@
-"""A release in a few lines for a terminal: what is promised comes first."""
+"""A release in a few lines, for a terminal or a notebook: what is promised comes first."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpsel.core.guarantee import Guarantee
+from dpsel.display import Fact, block_html, printable, shortened
 
 if TYPE_CHECKING:
     from dpsel.core.release import Selection
@@ -14,23 +15,55 @@ _MOST_NAMES = 20
 
 def selection_summary(selection: "Selection") -> str:
     """Return a selection in three lines."""
-    question, count = selection.question, len(selection.selected_features)
+    question = selection.question
     target = "" if question is None else f" for {shown(question.target)}"
-    method = None if question is None else question.method
-    by = f"score {selection.score}, mechanism {selection.mechanism}"
     lines = [
         promise(selection.guarantee, selection.no_guarantee_because),
-        f"{count} of {selection.n_features:,} features{target}: "
-        f"{listed(selection.selected_features)}",
-        f"by {by}" if method is None else f"by {method}: {by}",
+        f"{_counted(selection)}{target}: {listed(selection.selected_features)}",
+        f"by {_method(selection)}",
     ]
     return "\n".join(["Selection", *(f"  {line}" for line in lines)])
+
+
+def selection_html(selection: "Selection", stamps: Sequence[str] = ()) -> str:
+    """Return a selection for a notebook.
+
+    Args:
+        selection: The selection.
+        stamps: What else is to be said in red.
+    """
+    guarantee, question = selection.guarantee, selection.question
+    promised = promise(guarantee, selection.no_guarantee_because)
+    names = [str(name) for name in selection.selected_features]
+    facts: list[Fact] = [(_counted(selection), names[:_MOST_NAMES])]
+    if len(names) > _MOST_NAMES:
+        facts.append(("", f"and {len(names) - _MOST_NAMES:,} more"))
+    if question is not None:
+        facts.append(("for", [question.target]))
+    facts.append(("by", _method(selection)))
+    if guarantee is None:
+        return block_html(stamps=[promised, *stamps], facts=facts)
+    if not guarantee.scope.end_to_end:
+        stamps = [f"NOT END TO END: {guarantee.scope.why}", *stamps]
+    return block_html(promise=promised, stamps=stamps, facts=facts)
+
+
+def _counted(selection: "Selection") -> str:
+    """Return how many features were selected of how many."""
+    return f"{len(selection.selected_features)} of {selection.n_features:,} features"
+
+
+def _method(selection: "Selection") -> str:
+    """Return what found them."""
+    by = f"score {shown(selection.score)}, mechanism {shown(selection.mechanism)}"
+    method = None if selection.question is None else selection.question.method
+    return by if method is None else f"{shown(method)}: {by}"
 
 
 def promise(guarantee: Guarantee | None, because: str | None) -> str:
     """Return what is promised in a line, or that nothing is, and why."""
     if guarantee is None:
-        return f"{NOT_PRIVATE}: {because}"
+        return f"{NOT_PRIVATE}: {printable(str(because))}"
     unit, rows = guarantee.unit.name, guarantee.unit.rows
     whom = f"{unit}s" if unit == "row" else f"{unit}s with at most {rows:,} row{'s' * (rows > 1)}"
     delta = f", delta {guarantee.delta:g}" if guarantee.delta else ""
@@ -48,6 +81,5 @@ def listed(names: Iterable[Any]) -> str:
 
 
 def shown(name: Any) -> str:
-    """Return a name as it is, or escaped if a terminal would do something else with it."""
-    text = str(name)
-    return text if text.isprintable() else ascii(text)
+    """Return a name as a terminal can show it."""
+    return printable(shortened(str(name)))

@@ -12,10 +12,11 @@ from dpsel.core.words import words_of
 from dpsel.dictionary.described import described, target_facts
 from dpsel.dictionary.facts import ColumnFacts, ColumnKind, Dictionary
 from dpsel.dictionary.options import CheckFormat
+from dpsel.display import printable
 from dpsel.records import frozen
 from dpsel.reporter import Reporter
 from dpsel.system.frames import pl
-from dpsel.system.text import json_text, printable
+from dpsel.system.text import json_text
 from dpsel.tables.columns import Layout, refuse_repeated, visible_columns
 from dpsel.tables.labels import TargetCoding
 from dpsel.tables.opening import file_bytes, unchanged

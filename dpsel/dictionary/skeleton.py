@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dpsel.dictionary.toml_file import toml_key
-from dpsel.system.text import printable
+from dpsel.display import printable
 from dpsel.tables.columns import Column, visible_columns
 
 _HEAD = """\

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpsel import __version__
+from dpsel.display import safe
 from dpsel.evaluation.figures.curves import accuracy_figure, order_figure
 from dpsel.evaluation.figures.frequencies import MOST, frequencies_figure
 from dpsel.evaluation.figures.heatmap import differences, heatmap_figure, welch_words
@@ -29,7 +30,7 @@ from dpsel.evaluation.metrics import (
 )
 from dpsel.preprocessing.options import Scale
 from dpsel.records import frozen
-from dpsel.system.page import page_html, safe
+from dpsel.system.page import page_html
 
 if TYPE_CHECKING:
     import polars as pl

@@ -136,6 +136,13 @@ class Plan:
         """Return the largest share that can be reached: fewer than k may matter."""
         return min(1.0, self.request.design.effects.count / self.request.k)
 
+    def _repr_html_(self) -> str:
+        """Return the plan for a notebook."""
+        # Imported where it is needed: it tells of plans, and needs them.
+        from dpsel.planning.text import plan_block
+
+        return plan_block(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, in the order they are printed."""
         request = self.request

@@ -3,12 +3,12 @@
 from html import escape
 from typing import TYPE_CHECKING
 
+from dpsel.display import safe
 from dpsel.evaluation.figures.curves import accuracy_figure
 from dpsel.evaluation.report import Banner, banner_page, both_themes, figure_html
 from dpsel.planning.plan import Plan
 from dpsel.planning.text import answer_words, guessed_words, heading_words, table_rows
 from dpsel.system.frames import pl
-from dpsel.system.page import safe
 
 if TYPE_CHECKING:
     from dpsel.evaluation.figures.palette import Theme

@@ -4,10 +4,10 @@ import math
 import textwrap
 from collections.abc import Sequence
 
+from dpsel.display import Fact, block_html, printable
 from dpsel.planning.plan import ASSUMED, LARGEST, Balance, Plan
 from dpsel.planning.request import TargetKind, auc_of_correlation, odds
 from dpsel.selection.options import Method
-from dpsel.system.text import printable
 
 _WIDTH = 80
 
@@ -20,6 +20,20 @@ def plan_text(plan: Plan) -> str:
         *(wrapped(line) for line in answer_words(plan)),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def plan_block(plan: Plan) -> str:
+    """Return a plan as a few lines of HTML for a notebook."""
+    facts: list[Fact] = [
+        ("guessed", guessed_words(plan)),
+        ("use", f"{plan.advice.method}: {plan.advice.why}"),
+        ("epsilon", needed_words(plan)),
+    ]
+    if plan.balance is not None:
+        facts.append(("ledger", balance_words(plan.balance, str(plan.request.neighbors))))
+    facts.append(("right picks", heading_words(plan)))
+    promise = "made from public guesses, so it may be passed on"
+    return block_html(promise=promise, facts=facts, table=table_rows(plan))
 
 
 def wrapped(text: str) -> str:

@@ -5,9 +5,10 @@ import re
 from datetime import UTC, date, datetime
 
 from dpsel.core.release import Selection
+from dpsel.display import printable
 from dpsel.errors import UsageError
 from dpsel.selection.options import OutputFormat
-from dpsel.system.text import json_text, printable
+from dpsel.system.text import json_text
 
 
 def selection_text(selection: Selection) -> str:

@@ -15,10 +15,10 @@ from dpsel.budget.place import ledger_from_environment
 from dpsel.core.arrays import BoolArray
 from dpsel.core.guarantee import Guarantee
 from dpsel.core.release import Selection
+from dpsel.core.summary import selection_html
 from dpsel.errors import UsageError
 from dpsel.python import Warner
 from dpsel.selection.api import select
-from dpsel.sklearn.summary import summary_html
 from dpsel.sklearn.tally import Tally
 from dpsel.sklearn.training_table import (
     arrow_table,
@@ -319,7 +319,9 @@ class PrivateSelectKBest(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """Return what a fit has released, as HTML; nothing before a fit."""
         if not hasattr(self, "selection_"):
             return ""
-        return summary_html(self.selection_, self._shared_tally().spent())
+        spent = self._shared_tally().spent()
+        stamp = f"fitted {spent.count} times without a ledger, clones included: together {spent}"
+        return selection_html(self.selection_, [stamp] if spent.count > 1 else [])
 
 
 def _mask(selection: Selection, names: Sequence[str]) -> BoolArray:

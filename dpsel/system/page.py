@@ -1,10 +1,9 @@
 """Pages of HTML that stand alone: `page.html`, filled; without scripts, links or requests."""
 
-from html import escape
 from importlib.resources import files
 from string import Template
 
-from dpsel.system.text import printable
+from dpsel.display import ALARM, ALARM_INK, safe
 
 
 def page_html(title: str, style: str, body: str) -> str:
@@ -16,9 +15,5 @@ def page_html(title: str, style: str, body: str) -> str:
         body: HTML already.
     """
     frame = Template(files("dpsel.system").joinpath("page.html").read_text("utf-8"))
-    return frame.substitute(title=safe(title), style=style.rstrip(), body=body)
-
-
-def safe(text: str) -> str:
-    """Return any text as HTML, on one line."""
-    return escape(printable(text))
+    shown = {"alarm": ALARM, "alarm_ink": ALARM_INK, "title": safe(title)}
+    return frame.substitute(shown, style=style.rstrip(), body=body)

@@ -1,4 +1,4 @@
-"""Text: safe to show on a terminal, as JSON, what a file holds, or the nearest spelling."""
+"""Text: as JSON, what a file holds, or the nearest spelling."""
 
 import difflib
 import json
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from dpsel.display import printable as printable
 from dpsel.errors import InputError
 
 _MANY_NAMES = 5_000
@@ -24,13 +25,6 @@ def nearest(name: str, names: Sequence[str]) -> str | None:
 
 
 _BEYOND_ASCII = re.compile("[^\n -~]")
-
-
-def printable(text: str) -> str:
-    """Return a text with its line breaks and control characters written as escapes."""
-    return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
-    )
 
 
 def text_of(path: str | Path, option: str) -> str:

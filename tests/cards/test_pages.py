@@ -9,7 +9,7 @@ from dpsel.budget.ledger import History
 from dpsel.cards.html import html_card
 from dpsel.cards.markdown import code_span, escaped, markdown_card
 from dpsel.cards.words import Card, card_of
-from dpsel.system.text import printable
+from dpsel.display import printable
 from tests.cards.records import HOSTILE, fields, ledger_with, record
 
 markdown_it = pytest.importorskip("markdown_it", reason="needs markdown-it-py, as rich does")

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 from dpsel.cards.registry import registry_entry
+from dpsel.display import printable
 from dpsel.errors import UsageError
-from dpsel.system.text import printable
 from tests.cards.records import HOSTILE, fields, ledger_with, record
 
 yaml: Any = pytest.importorskip("yaml", reason="needs PyYAML to read YAML, as dask does")

@@ -23,7 +23,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import dpsel
+from dpsel.display import printable
 from dpsel.sklearn import PrivateSelectKBest
+from tests.cards.records import HOSTILE as HOSTILE_NAMES
+from tests.cards.test_pages import Page
+from tests.test_display import LONG, selection_of
 
 # The chance of any other answer: two columns are the class itself, whose scores are 100 or more
 # above all others, and a round at epsilon 50 or more takes another one with exp(-50 * 100 / 2).
@@ -368,13 +372,28 @@ def test_the_page_states_the_guarantee_first_and_escapes_names() -> None:
     assert "<div>" not in selector._repr_html_()[:5]
     selector.fit(X, classes())
     for page in (selector._repr_html_(), selector._repr_mimebundle_()["text/html"]):
-        assert page.startswith('<div><span style="font-weight:bold">private: epsilon 200')
+        assert Page(page).text.strip().startswith("private: epsilon 200")
         assert "onerror" in page
         assert "<img" not in page
         assert "<script>alert" not in page
     seeded = PrivateSelectKBest(epsilon=1, k=2, seed=3).fit(X, classes())
-    assert "NOT PRIVATE" in seeded._repr_html_()[:100]
+    assert Page(seeded._repr_html_()).text.strip().startswith("NOT PRIVATE")
     assert repr(seeded) == "PrivateSelectKBest(epsilon=1, k=2, seed=3)"
+
+
+@pytest.mark.parametrize("name", [" ".join(HOSTILE_NAMES), LONG], ids=["hostile", "long"])
+def test_the_page_shows_names_as_text_only(name: str) -> None:
+    def page_of(name: str) -> Page:
+        selector = PrivateSelectKBest(epsilon=1, k=1, features=[name], positive=name, run_id=name)
+        selector.selection_ = selection_of(name)
+        page: str = selector._repr_html_()
+        page.encode()
+        assert all(sign.isprintable() or sign == "\n" for sign in page)
+        return Page(page)
+
+    usual, found = page_of("x"), page_of(name)
+    assert (found.tags, found.attributes) == (usual.tags, usual.attributes)
+    assert found.text.count(printable(name)[:80]) >= 2
 
 
 def test_dpsel_is_imported_without_scikit_learn() -> None:

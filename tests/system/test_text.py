@@ -3,7 +3,8 @@
 import json
 import sys
 
-from dpsel.system.text import json_text, printable
+from dpsel.display import printable
+from dpsel.system.text import json_text
 
 
 def test_json_holds_nothing_that_is_not_seen_and_is_parsed_to_the_same_names() -> None:

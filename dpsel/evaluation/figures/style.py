@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpsel.display import printable
 from dpsel.evaluation.figures.palette import COLOURS, Theme
-from dpsel.system.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
