@@ -105,7 +105,7 @@ def test_of_many_features_the_first_are_shown() -> None:
 
 
 def test_a_plan_says_first_that_it_is_public() -> None:
-    assert first_line(plan_of("x")) == "made from public guesses, so it may be passed on"
+    assert first_line(plan_of("x")) == "a plan, made from public guesses: it may be passed on"
     assert ALARM not in html_of(plan_of("x"))
     assert "70 % (60-80)" in html_of(plan_of("x"))
 

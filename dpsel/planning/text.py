@@ -32,7 +32,7 @@ def plan_block(plan: Plan) -> str:
     if plan.balance is not None:
         facts.append(("ledger", balance_words(plan.balance, str(plan.request.neighbors))))
     facts.append(("right picks", heading_words(plan)))
-    promise = "made from public guesses, so it may be passed on"
+    promise = "a plan, made from public guesses: it may be passed on"
     return block_html(promise=promise, facts=facts, table=table_rows(plan))
 
 
