@@ -8,6 +8,7 @@ from typing import Any
 from dpsel.cluster.connection import chosen_workers
 from dpsel.cluster.place import Scheduler
 from dpsel.core.summary import NOT_PRIVATE
+from dpsel.display import printable
 from dpsel.errors import UsageError
 from dpsel.evaluation.conclusion import conclusions
 from dpsel.evaluation.data import NamedTable, table_sets
@@ -21,7 +22,6 @@ from dpsel.records import frozen
 from dpsel.reporter import Reporter
 from dpsel.system.frames import pl
 from dpsel.system.output import Output, is_plain
-from dpsel.system.text import printable
 from dpsel.tables.sources import input_files, refuse_part
 
 TITLE = "Private feature selection, evaluated"

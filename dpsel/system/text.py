@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from dpsel.display import printable as printable
 from dpsel.errors import InputError
 
 _MANY_NAMES = 5_000
