@@ -18,13 +18,13 @@ from dpsel.errors import InputError, UsageError
 from dpsel.records import frozen
 from dpsel.system.text import nearest
 from dpsel.tables.arrow_cells import kind_of, numbers
-from dpsel.tables.cells import text_numbers
+from dpsel.tables.cells import pointed_texts, text_numbers
 from dpsel.tables.columns import Column, Kind, Layout, Use, refuse_repeated
 from dpsel.tables.delimited import cells_of, marks_of, numbers_of
 from dpsel.tables.delimited_rows import TEXT_BYTES, TextRows, row_ends
 from dpsel.tables.distinct import as_texts
 from dpsel.tables.errors import plain_errors
-from dpsel.tables.formats import AS_NAMED, FORMATS, FileFormat, InputFormat, Orientation
+from dpsel.tables.formats import AS_NAMED, FORMATS, SEPARATORS, FileFormat, InputFormat, Orientation
 from dpsel.tables.labels import distinct_labels, sorted_labels
 from dpsel.tables.opening import (
     frame_table,
@@ -186,7 +186,12 @@ def read_feature_rows(
             with closing(source.open_stream()) as stream:
                 own = written.separated_by(known.separator)
                 rows = text_rows(stream, own, source.label, target)
-    return rows.table(None if labels is None else _read_labels(labels, rows), target)
+    if labels is None:
+        return rows.table(None, target)
+    found = _read_labels(labels, rows)
+    if written.decimal != ".":
+        found = pointed_texts(pa.array(found, pa.large_string())).to_pylist()
+    return rows.table(found, target)
 
 
 def text_rows(stream: ByteStream, written: FileFormat, label: str, target: str) -> FeatureRows:
@@ -273,9 +278,8 @@ def _read_labels(labels: Source, rows: FeatureRows) -> list[str | None]:
     """Return the label of every sample, by its name if the file has two columns."""
     with plain_errors(labels.label, "a table of labels"):
         text = _all_bytes(labels).decode("utf-8-sig")
-        endings = labels.label.lower().split(".")
-        tabs = "tsv" in endings or ("csv" not in endings and "\t" in text)
-        cells = csv.reader(io.StringIO(text, ""), delimiter="\t" if tabs else ",", strict=True)
+        separator = _label_separator(text, labels.label, rows.samples)
+        cells = csv.reader(io.StringIO(text, ""), delimiter=separator, strict=True)
         try:
             lines = list(cells)
         except csv.Error:
@@ -303,6 +307,20 @@ def _read_labels(labels: Source, rows: FeatureRows) -> list[str | None]:
         raise InputError(f"{labels.label}: names no sample of {rows.label} in its first column")
     _refuse_unclear([name for name, _ in known], "sample", labels.label)
     return list(map(dict(known).get, rows.samples))
+
+
+def _label_separator(text: str, label: str, samples: Sequence[str]) -> str:
+    """Return what stands behind the first name of a sample that begins a line; no label decides."""
+    endings = label.lower().split(".")
+    if "tsv" in endings or ("csv" not in endings and "\t" in text):
+        return "\t"
+    known = set(samples)
+    for line in text.splitlines():
+        for sign in SEPARATORS:
+            name, found, _ = line.partition(sign)
+            if found and name.strip(' "') in known:
+                return sign
+    return ","
 
 
 def _all_bytes(source: Source) -> bytes:

@@ -117,6 +117,20 @@ def test_features_in_rows_may_have_decimal_commas(tmp_path: Path, dpsel: Dpsel) 
     assert written[0].splitlines()[1] == "0.75,1.0,0.5"
 
 
+@pytest.mark.parametrize("sign", [",", ";", "|", "\t"])
+def test_labels_may_be_separated_by_any_of_the_signs(
+    sign: str, tmp_path: Path, dpsel: Dpsel
+) -> None:
+    (tmp_path / "g.csv").write_text("gene;s1;s2\na;0,75;-0,25\n")
+    labels = [sign.join(("sample", '"dose, mg;day"')), sign.join(('"s2"', '"0,5"')), f"s1{sign}1"]
+    (tmp_path / "l.csv").write_text("\n".join(labels))
+    asked = ("--features-in", "rows", "--target", "y", "--labels", tmp_path / "l.csv")
+    asked = (*asked, "--decimal", ",", "--center", "none", "--scale", "none")
+    result = dpsel("preprocess", tmp_path / "g.csv", tmp_path / "o.csv", *asked)
+    assert result.code == 0, result.err
+    assert (tmp_path / "o.csv").read_text() == "a,y\n0.75,1.0\n-0.25,0.5\n"
+
+
 def test_python_takes_a_decimal_sign(both: tuple[Path, Path]) -> None:
     asked: dict[str, Any] = {"target": "cost", "k": 1, "epsilon": 9, "seed": 1, "exclude": "state"}
     expected = package.select(both[0], **asked)
