@@ -2,21 +2,39 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 import pytest
 
+import dpsel
+from dpsel.budget.charges import Terms
+from dpsel.core.guarantee import Neighbors
 from dpsel.core.release import Selection
 from dpsel.display import ALARM, ALARM_INK, block_html, printable, shortened
+from dpsel.evaluation.run import Evaluation
 from dpsel.planning.options import Guesses, Simulation, TargetGuess, Wish
 from dpsel.planning.plan import Advice, Balance, Curve, Plan
 from dpsel.planning.request import make_plan_request
 from dpsel.selection.options import Method
+from dpsel.system.text import json_text
 from tests.cards.records import HOSTILE, fields
 from tests.cards.test_pages import Page
+from tests.evaluation.test_unseen import asked as sweep_of
+from tests.ledgers import asked, make_ledger
+from tests.tidy_results import picked, tidy
 
 LONG = "gene" * 5_000
-NAMES = (*HOSTILE, LONG, '"><svg onload=alert(1)>', "' style='position:fixed", "שם of a column")
+# A half of a pair is no Unicode: neither frames nor ledgers take it.
+NO_UNICODE = "\ud800 日本"
+NAMES = (
+    *(name for name in HOSTILE if name != NO_UNICODE),
+    LONG,
+    '"><svg onload=alert(1)>',
+    "' style='position:fixed",
+    "שם of a column",
+)
 
 
 def selection_of(name: str, **guarantee: object) -> Selection:
@@ -47,7 +65,41 @@ def plan_of(name: str) -> Plan:
     )
 
 
-RECORDS: dict[str, Callable[[str], object]] = {"Selection": selection_of, "Plan": plan_of}
+def evaluation_of(name: str) -> Evaluation:
+    results = tidy(datasets=(name, "alon"), methods=(name,))
+    return Evaluation(results, picked(name=name), [name], {"tables": [name]}, sweep_of("stump"))
+
+
+def ledger_of(name: str, folder: Path) -> dpsel.Ledger:
+    """Return a ledger for persons by this column, if a ledger can be, with two charges."""
+    place = folder / "ledgers.db"
+    terms = Terms(Neighbors.ADD_REMOVE, name)
+    file = make_ledger(place, "10", terms=terms)
+    charge = file.charge("patients", asked("2", terms=terms, target=name))
+    release = fields(guarantee={"end_to_end": False, "why": name})
+    file.store("patients", charge.charge, json_text(release))
+    ledger = dpsel.Ledger("patients", ledger_file=place)
+    ledger.reserve(epsilon=1)
+    return ledger
+
+
+Made = Callable[[str], object]
+
+
+@pytest.fixture(params=["Selection", "Plan", "Evaluation", "Ledger"])
+def made(request: pytest.FixtureRequest, tmp_path: Path) -> Made:
+    """What makes a record with a name wherever somebody else's words may stand."""
+
+    def ledger(name: str) -> dpsel.Ledger:
+        return ledger_of(name, Path(mkdtemp(dir=tmp_path)))
+
+    makers: dict[str, Made] = {
+        "Selection": selection_of,
+        "Plan": plan_of,
+        "Evaluation": evaluation_of,
+        "Ledger": ledger,
+    }
+    return makers[request.param]
 
 
 def html_of(record: object) -> str:
@@ -55,10 +107,9 @@ def html_of(record: object) -> str:
     return str(record._repr_html_())  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("kind", RECORDS)
 @pytest.mark.parametrize("name", NAMES, ids=lambda name: ascii(name[:40]))
-def test_a_notebook_shows_names_as_text_only(kind: str, name: str) -> None:
-    usual, shown = Page(html_of(RECORDS[kind]("x"))), html_of(RECORDS[kind](name))
+def test_a_notebook_shows_names_as_text_only(made: Made, name: str) -> None:
+    usual, shown = Page(html_of(made("x"))), html_of(made(name))
     found = Page(shown)
     assert (found.tags, found.attributes) == (usual.tags, usual.attributes)
     assert not {"script", "style", "link", "img"} & set(found.tags)
@@ -68,11 +119,16 @@ def test_a_notebook_shows_names_as_text_only(kind: str, name: str) -> None:
     shown.encode()
 
 
-@pytest.mark.parametrize("kind", RECORDS)
-def test_colours_are_those_of_the_notebook_but_for_the_stamp(kind: str) -> None:
-    shown = html_of(RECORDS[kind]("x"))
+def test_what_is_no_unicode_is_escaped() -> None:
+    for record in (selection_of(NO_UNICODE), plan_of(NO_UNICODE)):
+        assert r"\ud800 日本" in html_of(record)
+        html_of(record).encode()
+
+
+def test_colours_are_those_of_the_notebook_but_for_the_stamp(made: Made) -> None:
+    shown = html_of(made("x"))
     outside = shown.replace(f"background:{ALARM};color:{ALARM_INK}", "")
-    assert not {"#", "color", "background"} & set(re.findall("#|color|background", outside))
+    assert not re.findall("#[0-9a-f]{3}|color|background", outside)
 
 
 def first_line(record: object) -> str:
@@ -108,6 +164,24 @@ def test_a_plan_says_first_that_it_is_public() -> None:
     assert first_line(plan_of("x")) == "a plan, made from public guesses: it may be passed on"
     assert ALARM not in html_of(plan_of("x"))
     assert "70 % (60-80)" in html_of(plan_of("x"))
+
+
+def test_an_evaluation_is_never_private() -> None:
+    evaluation = evaluation_of("x")
+    assert first_line(evaluation) == "NOT PRIVATE, not for release: for the data's holder only"
+    assert ALARM in html_of(evaluation).splitlines()[1]
+    assert evaluation.conclusions[0] in Page(html_of(evaluation)).text
+
+
+def test_a_ledger_states_its_limit_first_and_what_is_left(tmp_path: Path) -> None:
+    ledger = ledger_of("patient", tmp_path)
+    limit = "epsilon 10, add-remove of persons by column 'patient'"
+    assert first_line(ledger) == f"all charges together: at most {limit}"
+    assert "NOT END TO END, but for the selection only: charge 1" in html_of(ledger)
+    said = Page(html_of(ledger)).text
+    assert all(one in said for one in ("spentepsilon 2", "reservedepsilon 1", "leftepsilon 7"))
+    (tmp_path / "ledgers.db").unlink()
+    assert ALARM in html_of(ledger)
 
 
 def test_a_long_text_is_cut_where_it_is_shown() -> None:

@@ -19,7 +19,8 @@ from dpsel.budget.options import (
     Verifying,
 )
 from dpsel.budget.place import check_name, check_note
-from dpsel.budget.reports import export_fields, ledger_text
+from dpsel.budget.reports import export_fields, ledger_block, ledger_text
+from dpsel.display import block_html
 from dpsel.errors import DpselError, UsageError
 from dpsel.python import python_function, record_of
 
@@ -227,3 +228,10 @@ class Ledger:
         except DpselError as error:
             text = str(error)
         return f"Ledger {text.rstrip()}"
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook, and the last charges."""
+        try:
+            return ledger_block(self.log())
+        except DpselError as error:
+            return block_html(stamps=[str(error)])

@@ -1,4 +1,4 @@
-"""Ledgers and their charges as text: JSON, CSV, or lines to read, of at most 80 signs."""
+"""Ledgers and their charges as text: JSON, CSV, lines of at most 80 signs, or for notebooks."""
 
 import csv
 import io
@@ -6,15 +6,17 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from dpsel.budget.amounts import Amount
 from dpsel.budget.chain import Chain
 from dpsel.budget.charges import Charge, Reservation, Standing
 from dpsel.budget.ledger import History
 from dpsel.budget.options import ExportFormat, ReportFormat
-from dpsel.display import printable
+from dpsel.display import Fact, block_html, printable
 from dpsel.system.text import json_text
 
 SCHEMA_ID = "dpsel.budget/1"
 _WIDTH = 80
+_LAST_CHARGES = 5
 _CSV = (
     *("ledger", "number", "time", "epsilon", "delta", "neighbors", "unit", "person"),
     *("rows_per_unit", "command", "table", "target", "score", "mechanism", "k", "run_id"),
@@ -43,6 +45,26 @@ def log_text(history: History, report_format: ReportFormat) -> str:
         blocks = [*map(_told, history.charges), *map(_held, history.reservations)]
         return "\n".join(map(_lines, blocks))
     return json_text({"schema": SCHEMA_ID, **history.to_dict()})
+
+
+def ledger_block(history: History) -> str:
+    """Return a ledger as a few lines of HTML for a notebook, with its last charges."""
+    ledger, fields = history.ledger, history.ledger.to_dict()
+    shown = {name: _amounts(fields[name]) for name in ("limit", "spent", "reserved", "left")}
+    if ledger.reserved == Amount():
+        del shown["reserved"]
+    limit = f"all charges together: at most {shown.pop('limit')}, {ledger.terms}"
+    facts: list[Fact] = [("ledger", [ledger.name]), *shown.items()]
+    facts.append(("charges", f"{ledger.charges}, since {_day_and_time(ledger.created)}"))
+    told = [charge.to_dict() for charge in history.charges]
+    partly = [str(one["number"]) for one in told if one["end_to_end"] is False]
+    stamp = f"NOT END TO END, but for the selection only: charge {', '.join(partly)}"
+    rows = [["charge", "day", "epsilon", "delta", "for"]]
+    for one in told[-_LAST_CHARGES:]:
+        purpose = one["target"] or one["by"] or one["command"]
+        rows.append([str(one["number"]), one["time"][:10], one["epsilon"], one["delta"], purpose])
+    stamps, table = [stamp] if partly else [], rows if told else []
+    return block_html(promise=limit, stamps=stamps, facts=facts, table=table)
 
 
 def charge_text(ledger: Standing, charge: Charge) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from dpsel.cluster.connection import chosen_workers
 from dpsel.cluster.place import Scheduler
 from dpsel.core.summary import NOT_PRIVATE
-from dpsel.display import printable
+from dpsel.display import Fact, block_html, printable
 from dpsel.errors import UsageError
 from dpsel.evaluation.conclusion import conclusions
 from dpsel.evaluation.data import NamedTable, table_sets
@@ -64,6 +64,15 @@ class Evaluation:
         if len(said) > _MOST_SHOWN:
             lines.append(f"and {len(said) - _MOST_SHOWN} more in .conclusions")
         return "\n  ".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook."""
+        said, stamp = self.conclusions, f"{NOT_PRIVATE}: for the data's holder only"
+        facts: list[Fact] = [("found", sentence) for sentence in said[:_MOST_SHOWN]]
+        if len(said) > _MOST_SHOWN:
+            facts.append(("", f"and {len(said) - _MOST_SHOWN} more in .conclusions"))
+        size = f"{self.results.height:,} in .results, a frame of polars; figures in .to_html()"
+        return block_html(stamps=[stamp], facts=[*facts, ("results", size)])
 
 
 @frozen
