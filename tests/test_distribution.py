@@ -135,7 +135,7 @@ def test_a_clean_environment_runs_the_sample(built: Path, kind: str, tmp_path: P
     assert (tmp_path / "r.html").stat().st_size > 10_000
 
 
-def tested_with() -> list[str]:
+def needed_packages() -> list[str]:
     """Return all dependencies, and what most tests need."""
     kept = ("hypothesis", "jsonschema", "mpmath", "pandas", "pytest", "pytest-xdist")
     tools = PROJECT["optional-dependencies"]["test"]
@@ -145,14 +145,14 @@ def tested_with() -> list[str]:
 @pytest.mark.long
 def test_the_newest_scikit_learn_passes(tmp_path: Path) -> None:
     newest = Environment(tmp_path / "newest")
-    newest.install("--upgrade", *tested_with())
+    newest.install("--upgrade", *needed_packages())
     newest.run("pip", "install", "--quiet", "--no-deps", str(ROOT))
     newest.run("python", "-m", "pytest", "-q", "-W", "default", "tests/scikit_learn")
 
 
 @pytest.mark.long
 def test_the_lowest_allowed_versions_pass(tmp_path: Path) -> None:
-    lowest = [one.replace(">=", "==") for one in tested_with()]
+    lowest = [one.replace(">=", "==") for one in needed_packages()]
     oldest = Environment(tmp_path / "oldest")
     oldest.install(*lowest)
     oldest.run("pip", "install", "--quiet", "--no-deps", str(ROOT))

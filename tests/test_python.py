@@ -310,6 +310,13 @@ def hospital() -> pd.DataFrame:
 FOUND: dict[str, Any] = {"target": "y", "positive": "yes", "k": 2, "epsilon": 5, "seed": 1}
 
 
+def test_columns_of_python_s_objects_are_refused_by_their_type() -> None:
+    objects = pl.Series("o", [object(), 1.5, "text"], dtype=pl.Object)
+    frame = pl.DataFrame({"y": [0, 1, 1]}).with_columns(objects)
+    with pytest.raises(dpsel.InputError, match="table: column 'o' holds objects of Python"):
+        dpsel.select(frame, target="y", k=1, epsilon=1)
+
+
 def test_the_selected_features_select_from_a_frame() -> None:
     frame = hospital()
     selection = dpsel.select(frame, **FOUND)

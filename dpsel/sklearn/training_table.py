@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dpsel.errors import InputError, UsageError
+from dpsel.errors import UsageError
 from dpsel.tables.errors import plain_errors
+from dpsel.tables.opening import OBJECTS, refuse_objects
 
 _UNNAMED = "y"
-_OBJECTS = "Object"
-"""What polars calls the type of a column of Python's objects."""
 # What an array that Arrow has no type for may hold; texts may be no UTF-8.
 _REFUSED = (pa.ArrowException, UnicodeError, OverflowError, TypeError)
 
@@ -55,10 +54,7 @@ def arrow_table(X: Any) -> pa.Table:
     """Return a frame of polars or pyarrow as a table of Arrow."""
     if not hasattr(X, "to_arrow"):
         return pa.table(X)
-    # Of objects polars exports where they are in memory, if it does not end the process.
-    objects = [name for name, kind in X.schema.items() if str(kind) == _OBJECTS]
-    if objects:
-        raise InputError(f"X: column '{objects[0]}' holds objects of Python; give it another type")
+    refuse_objects(X, "X")
     return X.to_arrow()
 
 
@@ -132,7 +128,7 @@ def _target(y: Any, *, labels: bool) -> Any:
     """Return y as a column of Arrow."""
     if isinstance(y, list | tuple):
         return _texts(y) if labels else pa.array([_number(cell) for cell in y], pa.float64())
-    if not labels and str(getattr(y, "dtype", "")) in ("object", _OBJECTS):
+    if not labels and str(getattr(y, "dtype", "")) in ("object", OBJECTS):
         raise UsageError(
             "Unknown label type: y holds objects; name one of its labels with positive=, or all of "
             "them with classes=; if they are numbers, give y.astype(float)"
@@ -149,7 +145,7 @@ def _column(cells: Any) -> Any:
             with suppress(*_REFUSED):
                 return pa.array(cells, from_pandas=True)
     elif hasattr(cells, "__arrow_c_stream__"):
-        return _texts(cells) if str(cells.dtype) == _OBJECTS else pa.chunked_array(cells)
+        return _texts(cells) if str(cells.dtype) == OBJECTS else pa.chunked_array(cells)
     array = np.asarray(cells)
     if array.dtype.kind == "f":
         # Arrow has no wider type, and does not compute with narrower ones.

@@ -127,8 +127,26 @@ def frame_table(frame: Any) -> Table:
             "table must be a path, or a frame of polars, pandas or pyarrow, "
             f"got {type(frame).__name__}"
         )
+    refuse_objects(frame, "table")
     with plain_errors("table", FORMATS[InputFormat.ARROW].kind):
         return ArrowStreamTable(pa.RecordBatchReader.from_stream(frame), "table")
+
+
+OBJECTS = "Object"
+"""What polars calls the type of a column of Python's objects."""
+
+
+def refuse_objects(frame: Any, label: str) -> None:
+    """Refuse columns of Python's objects in polars, by their type.
+
+    Polars exports where these are in memory, if it does not end the process.
+    """
+    # A table of Arrow has a schema of another kind, and no such type.
+    schema = getattr(frame, "schema", {})
+    kinds = schema.items() if hasattr(schema, "items") else ()
+    for name, kind in kinds:
+        if str(kind) == OBJECTS:
+            raise InputError(f"{label}: column '{name}' holds objects of Python; cast it first")
 
 
 def kept_frame(frame: Any) -> Any:
