@@ -11,6 +11,7 @@ from typing import NamedTuple
 from dpsel.errors import InputError, UsageError
 from dpsel.records import frozen
 from dpsel.system.text import nearest
+from dpsel.tables.formats import SEPARATORS
 
 PANDAS = b"pandas"
 """The key of what pandas says about a table, in the metadata of its schema."""
@@ -426,6 +427,10 @@ def _split_lists(patterns: Sequence[str], names: Collection[str]) -> list[str]:
 
 
 def _hint(name: str, names: Sequence[str]) -> str:
-    """Return a question with the nearest name, or nothing."""
+    """Return a question with the nearest name, or nothing; one that is part of a name is found."""
+    for sign in SEPARATORS:
+        if any(name in other.split(sign) for other in names if sign in other):
+            shown = "$'\\t'" if sign == "\t" else f"'{sign}'"
+            return f"; a name has it as a part: if cells are separated so, give --separator {shown}"
     near = nearest(name, names)
     return "" if near is None else f"; did you mean '{near}'?"

@@ -78,6 +78,22 @@ def test_a_decimal_sign_is_a_point_or_a_comma() -> None:
             FileFormat(decimal=sign)
 
 
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [("weight, kg, a, b;y", "';'"), ("a;b;y,c", "','"), ("a,b,c\ty", "$'\\t'")],
+)
+def test_a_column_that_another_sign_would_separate_is_seen(
+    line: str, shown: str, tmp_path: Path
+) -> None:
+    (tmp_path / "t.csv").write_text(f"{line}\n")
+    with pytest.raises(UsageError) as raised:
+        scored(str(tmp_path / "t.csv"))
+    assert str(raised.value) == (
+        "--target: t.csv has no column 'y'; a name has it as a part: if cells are separated so, "
+        f"give --separator {shown}"
+    )
+
+
 MEANINGS = {
     "3,14": 3.14,
     "-0,1": -0.1,
