@@ -18,7 +18,13 @@ import numpy as np
 
 from dpsel.core.arrays import IntArray
 from dpsel.errors import InputError
-from dpsel.tables.formats import BOM, Dialect, FileFormat, recognized_separator
+from dpsel.tables.formats import (
+    BOM,
+    Dialect,
+    FileFormat,
+    recognized_separator,
+    stated_separator,
+)
 from dpsel.tables.sources import ByteStream
 
 TEXT_BYTES = 1 << 24
@@ -52,9 +58,11 @@ class TextRows:
         self.has_long_rows = False
         """Whether a row was longer than any table's, so far."""
         line = self._read_header()
+        stated = stated_separator(line)
+        line = line if stated is None else self._read_header()
         # How long that is depends on the first line alone.
         self._longest = max(TEXT_BYTES, _TIMES_THE_HEADER * len(line))
-        separator = written.separator or recognized_separator(line, written.decimal)
+        separator = written.separator or stated or recognized_separator(line, written.decimal)
         self.dialect = Dialect(separator, written.decimal)
         """How the cells are written."""
         self._quoted_cell = _quoted_cell(separator)

@@ -142,6 +142,7 @@ FORMATS = {
 
 ENDINGS = {ending: name for name, found in FORMATS.items() for ending in found.endings}
 SEPARATORS = ",;\t|"
+_STATED = re.compile(rb'"?sep=([,;\t|])"?[\r\n]*')
 """What may separate cells, if nobody says what does."""
 _COMPRESSED_ENDINGS = {".gz": Compression.GZIP, ".zst": Compression.ZSTD}
 _COMPRESSED_MAGIC = {b"\x1f\x8b": Compression.GZIP, b"\x28\xb5\x2f\xfd": Compression.ZSTD}
@@ -225,6 +226,12 @@ def compression_of(first_bytes: bytes) -> Compression | None:
         if first_bytes.startswith(magic):
             return found
     return None
+
+
+def stated_separator(line: bytes) -> str | None:
+    """Return the separator that a line for Excel above the names states: `sep=;`; else None."""
+    stated = _STATED.fullmatch(line)
+    return None if stated is None else stated[1].decode()
 
 
 def recognized_separator(line: bytes, decimal: str) -> str:

@@ -22,6 +22,7 @@ from dpsel.tables.formats import (
     compression_of,
     format_of,
     recognized_separator,
+    stated_separator,
 )
 from dpsel.tables.parquet_footer import column_names
 
@@ -69,10 +70,10 @@ def _first_line(path: Path, first: bytes) -> bytes:
         return b""
     with gzip.open(path) if compression is Compression.GZIP else path.open("rb") as file:
         line = b"\n"
-        while line and not line.removeprefix(BOM).strip():
-            line = file.readline(_MOST_BYTES)
+        while line and (not line.strip() or stated_separator(line)):
+            line = file.readline(_MOST_BYTES).removeprefix(BOM)
     # Whatever is behind another line end is a row.
-    return re.split(rb"[\r\n]", line.removeprefix(BOM), maxsplit=1)[0]
+    return re.split(rb"[\r\n]", line, maxsplit=1)[0]
 
 
 def _names(line: bytes, written: FileFormat) -> list[str]:

@@ -125,8 +125,8 @@ def test_labels_may_be_separated_by_any_of_the_signs(
     labels = [sign.join(("sample", '"dose, mg;day"')), sign.join(('"s2"', '"0,5"')), f"s1{sign}1"]
     (tmp_path / "l.csv").write_text("\n".join(labels))
     asked = ("--features-in", "rows", "--target", "y", "--labels", tmp_path / "l.csv")
-    asked = (*asked, "--decimal", ",", "--center", "none", "--scale", "none")
-    result = dpsel("preprocess", tmp_path / "g.csv", tmp_path / "o.csv", *asked)
+    raw = ("--decimal", ",", "--center", "none", "--scale", "none")
+    result = dpsel("preprocess", tmp_path / "g.csv", tmp_path / "o.csv", *asked, *raw)
     assert result.code == 0, result.err
     assert (tmp_path / "o.csv").read_text() == "a,y\n0.75,1.0\n-0.25,0.5\n"
 

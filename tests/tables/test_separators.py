@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dpsel.errors import UsageError
+from dpsel.errors import InputError, UsageError
 from dpsel.tables import delimited as cells_module
 from dpsel.tables.cells import pointed_texts, text_numbers
 from dpsel.tables.delimited import cells_of, numbers_of
@@ -70,6 +70,18 @@ def test_a_separator_that_is_given_wins_and_a_tsv_has_tabs(tmp_path: Path) -> No
         ("t.tsv", ";", ["a,b,c", "d\te"]),
     ):
         assert names_of(tmp_path / name, FileFormat(separator=given)) == names
+
+
+@pytest.mark.parametrize("first", ["sep=;\n", '"sep=;"\r\n', "\ufeffsep=;\n"])
+def test_a_line_for_excel_above_the_names_is_passed_over(first: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(first + "a, b, c, d;x;y\n1;0,5;1\n", newline="")
+    assert names_of(path) == ["a, b, c, d", "x", "y"]
+    assert names_of(path, FileFormat(separator=",")) == ["a", " b", " c", " d;x;y"]
+    assert scored(str(path), features=("x",), decimal=",").values.tolist() == [2**31]
+    path.write_text("sep=;")
+    with pytest.raises(InputError, match="is empty; a first line with column names is needed"):
+        names_of(path)
 
 
 def test_a_decimal_sign_is_a_point_or_a_comma() -> None:
