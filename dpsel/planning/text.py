@@ -27,7 +27,7 @@ def plan_block(plan: Plan) -> str:
     facts: list[Fact] = [
         ("guessed", guessed_words(plan)),
         ("use", f"{plan.advice.method}: {plan.advice.why}"),
-        ("epsilon", needed_words(plan)),
+        ("needed", needed_words(plan)),
     ]
     if plan.balance is not None:
         facts.append(("ledger", balance_words(plan.balance, str(plan.request.neighbors))))
