@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -31,6 +32,10 @@ class Crew(Protocol):
 
 Workers = int | Crew
 """Who does the work: so many processes of this machine, or a cluster."""
+
+# A clean process listens at an address in the temporary folder, which has at most 92 bytes on some
+# systems; 32 of them are for its own name.
+_LONGEST_FOLDER = 60
 
 # What a worker runs, and on what; set once in each worker.
 _current: tuple[Callable[[Any, Any], Any], Any] | None = None
@@ -96,7 +101,8 @@ def _in_processes(
 
 def _context(modules: Sequence[str]) -> Any:
     """Return how processes are started: from a clean one that has the imports, where there is."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
+    clean_one = "forkserver" in multiprocessing.get_all_start_methods()
+    if not clean_one or len(os.fsencode(tempfile.gettempdir())) > _LONGEST_FOLDER:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([name for name in modules if name != "__main__"])

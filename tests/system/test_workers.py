@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,14 +19,14 @@ from dpsel.system.workers import run_tasks
 from tests.cli.conftest import ROOT
 
 
-def loaded(*arguments: str) -> list[bool]:
+def loaded(*arguments: str, **environment: str) -> list[bool]:
     """Return which of the tasks ran where scikit-learn was loaded."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.loaded", *arguments],
         capture_output=True,
         check=True,
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
     )
     found: list[bool] = json.loads(done.stdout)
     return found
@@ -48,6 +49,12 @@ def test_a_program_that_was_not_told_to_is_kept_on_one_thread_of_the_matrix_libr
 def test_only_a_pool_that_fits_lassos_loads_the_solver() -> None:
     assert loaded() == [False] * 4
     assert loaded("lassos") == [True] * 4
+
+
+def test_a_long_name_of_the_temporary_folder_is_no_matter(tmp_path: Path) -> None:
+    long = tmp_path / ("x" * 100)
+    long.mkdir()
+    assert loaded(TMPDIR=str(long)) == [False] * 4
 
 
 @pytest.mark.parametrize("mapper", [IN_TURN, Threads(1), Threads(4)], ids=["in turn", "1", "4"])
