@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.statemachine import StringList
+from myst_parser.parsers.sphinx_ import MystParser
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -93,7 +95,42 @@ def _fields(schema: dict[str, Any], before: str) -> list[str]:
     return found
 
 
+class NotebookParser(MystParser):
+    """Notebooks as pages, with the outputs that are stored in them."""
+
+    supported = ("notebook",)
+
+    def parse(self, inputstring: str, document: nodes.document) -> None:
+        """Turn a notebook into Markdown, and parse that."""
+        parts = [part for cell in json.loads(inputstring)["cells"] for part in _cell(cell)]
+        super().parse("\n\n".join(parts), document)
+
+
+def _cell(cell: dict[str, Any]) -> Iterator[str]:
+    """Yield a cell, and what it shows, as Markdown."""
+    source = "".join(cell["source"])
+    yield source if cell["cell_type"] == "markdown" else _fenced("python", source)
+    for output in cell.get("outputs", ()):
+        data = {kind: "".join(text) for kind, text in output.get("data", {}).items()}
+        if "text/html" in data:
+            yield _fenced("{raw} html", data["text/html"])
+        elif "image/png" in data:
+            picture = f"data:image/png;base64,{data['image/png'].strip()}"
+            yield _fenced("{raw} html", f'<p><img alt="what this code draws" src="{picture}"></p>')
+        elif "text/markdown" in data:
+            yield "\n".join(f"> {line}" for line in data["text/markdown"].splitlines())
+        else:
+            yield _fenced("text", data.get("text/plain", "") or "".join(output["text"]))
+
+
+def _fenced(kind: str, text: str) -> str:
+    """Return a block, whatever it holds."""
+    return f"{'`' * 20}{kind}\n{text.rstrip()}\n{'`' * 20}"
+
+
 def setup(app: Sphinx) -> None:
-    """Add the two directives."""
+    """Add the two directives, and notebooks."""
+    app.add_source_suffix(".ipynb", "notebook")
+    app.add_source_parser(NotebookParser)
     app.add_directive("help-text", HelpText)
     app.add_directive("record-fields", RecordFields)

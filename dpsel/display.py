@@ -15,6 +15,7 @@ _LONGEST_NAME, _LONGEST_TEXT = 80, 600
 _BLOCK = "max-width:60em;line-height:1.4;text-align:left"
 _STAMP = f"background:{ALARM};color:{ALARM_INK};font-weight:bold;padding:3px 8px;margin:2px 0"
 _PROMISE = "font-weight:bold;padding:3px 0"
+_TABLE = "border-collapse:collapse;margin:4px 0 10px;width:auto"
 _CELL = "text-align:left;vertical-align:top;padding:2px 14px 2px 0;white-space:pre-wrap"
 _NUMBERS = "text-align:right;padding:2px 14px 2px 0;white-space:nowrap"
 _WRAPPED = "overflow-wrap:anywhere"
@@ -61,10 +62,10 @@ def block_html(
         lines.append(f'<div style="{_PROMISE};{_WRAPPED}">{_text(promise)}</div>')
     lines += [f'<div style="{_STAMP};{_WRAPPED}">{_text(stamp)}</div>' for stamp in stamps]
     if facts:
-        lines += ["<table>", *map(_fact, facts), "</table>"]
+        lines += [f'<table style="{_TABLE}">', *map(_fact, facts), "</table>"]
     if table:
         head, *rows = table
-        lines += [f'<div style="{_SCROLLED}"><table>', _row("th", head)]
+        lines += [f'<div style="{_SCROLLED}"><table style="{_TABLE}">', _row("th", head)]
         lines += [*(_row("td", row) for row in rows), "</table></div>"]
     return "\n".join([*lines, "</div>"])
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.browser import NEEDS_BROWSER, fresh_browser, opened, requests
+from tests.test_notebooks import NOTEBOOKS
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
@@ -17,6 +18,7 @@ PAGES = (
     "reference/commands",
     "explanation/sharp_edges",
     "methods",
+    "notebooks/hospital",
 )
 
 pytestmark = pytest.mark.long
@@ -42,6 +44,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 def test_every_page_is_in_the_site(site: Path) -> None:
     written = {path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")}
+    written |= {path.relative_to(ROOT / "docs").with_suffix(".md") for path in NOTEBOOKS}
     made = {path.relative_to(site).with_suffix(".md") for path in site.rglob("*.html")}
     assert written <= made
 
