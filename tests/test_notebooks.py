@@ -66,6 +66,5 @@ def test_what_is_stored_was_run_in_order_and_holds_no_script(path: Path) -> None
     pages = [Page("".join(data["text/html"])) for data in shown if "text/html" in data]
     assert len(pages) >= 2
     assert not {"script", "style", "link"} & {tag for page in pages for tag in page.tags}
-    assert "/tmp/" not in text
-    assert str(Path.home()) not in text
+    assert not [place for place in ("/tmp/", "/home/", "/root/", "/work/") if place in text]
     assert len(text) < 200_000
