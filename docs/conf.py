@@ -27,6 +27,7 @@ exclude_patterns = ["reproduce"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 autodoc_typehints = "none"
+napoleon_custom_sections = [("Privacy", "params_style")]
 autodoc_member_order = "bysource"
 html_theme = "pydata_sphinx_theme"
 html_title = f"dpsel {__version__}"
