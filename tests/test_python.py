@@ -411,6 +411,15 @@ def test_a_flag_is_the_name_of_its_field_but_for_formats(name: str) -> None:
 BOUNDED: dict[str, Any] = {"target": "y", "positive": "yes", "bounds": PAIRS}
 
 
+def test_a_turned_table_says_that_no_cell_was_changed() -> None:
+    samples = ROOT / "sample_data"
+    labels = samples / "arrays_labels.csv"
+    turned = dpsel.preprocess(
+        samples / "arrays.csv", target="tissue", features_in="rows", labels=labels, as_is=True
+    )
+    assert "\n  every cell as it is\n" in repr(turned)
+
+
 def test_preprocess_returns_a_table_that_select_takes_with_its_record(tmp_path: Path) -> None:
     frame = hospital()
     made = dpsel.preprocess(frame, **BOUNDED)

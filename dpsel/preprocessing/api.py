@@ -15,7 +15,7 @@ from dpsel.python import Warner, python_function, record_of
 from dpsel.records import frozen
 from dpsel.selection.options import FeatureColumns
 from dpsel.tables.formats import FileFormat, Reading
-from dpsel.tables.provenance import Provenance
+from dpsel.tables.provenance import AS_IS, Provenance
 from dpsel.tables.transposed import RawTable
 
 _PREPROCESS: tuple[type[Dataclass], ...] = (
@@ -49,13 +49,13 @@ class Preprocessed:
     def __repr__(self) -> str:
         """Return what a selection from it can promise, and where it is."""
         made = self.provenance
-        read = ", ".join(made.read_off_the_data)
-        scope = f"from the data: {read}" if made.data_dependent else "from public inputs alone"
+        if made.data_dependent:
+            scope = f"scaling from the data: {', '.join(made.read_off_the_data)}"
+        else:
+            as_is = made.scale == AS_IS
+            scope = "every cell as it is" if as_is else "scaling from public inputs alone"
         where = f"in {self.output}" if self.table is None else "in .table, of pyarrow"
-        return (
-            "Preprocessed: as private as the raw table, not for release\n"
-            f"  scaling {scope}\n  {where}"
-        )
+        return f"Preprocessed: as private as the raw table, not for release\n  {scope}\n  {where}"
 
 
 @python_function(*_PREPROCESS)
