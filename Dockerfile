@@ -10,7 +10,7 @@ FROM python:3.13-slim
 COPY --from=build /opt/dpsel /opt/dpsel
 RUN useradd --create-home --uid 10001 dpsel
 ENV PATH="/opt/dpsel/bin:$PATH" PYTHONUNBUFFERED=1
-USER dpsel
+USER 10001
 WORKDIR /data
 ENTRYPOINT ["dpsel"]
 CMD ["--help"]
