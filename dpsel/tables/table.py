@@ -14,6 +14,7 @@ from dpsel.core.batch import Batch, Columns, Unreadable, rows_of
 from dpsel.core.persons import KeptRows, PersonLimit
 from dpsel.errors import InputError
 from dpsel.records import frozen
+from dpsel.system.threads import keep_freed_memory
 from dpsel.tables.columns import Column, Layout
 from dpsel.tables.labels import TargetCoding
 from dpsel.tables.provenance import Provenance
@@ -242,6 +243,7 @@ def worked_on(
     progress: Callable[[float], None],
 ) -> Iterator[Part]:
     """Read every batch and yield what the work makes of it, in order; few are held at a time."""
+    keep_freed_memory()
     if threads == 1:
         for batch in batches:
             yield work(batch.read())

@@ -14,7 +14,6 @@ from dpsel.core.batch import Batch
 from dpsel.core.persons import PersonLimit
 from dpsel.core.row_ranks import ranked
 from dpsel.reporter import Reporter
-from dpsel.system.threads import keep_freed_memory
 from dpsel.tables.cell_counts import CellCounts
 from dpsel.tables.columns import Kind, Layout
 from dpsel.tables.errors import plain_errors
@@ -112,7 +111,6 @@ class WholeColumns:
         several threads.
         """
         self.target()
-        keep_freed_memory()
 
         def reduced(batch: Batch) -> tuple[T, CellCounts]:
             whole = Batch(batch.first_feature, np.asarray(batch.X, order="F"), batch.y)
