@@ -1,10 +1,10 @@
-"""What robust clipping buys: the quality of k = 5 picks, beside that of the paper's scaling.
+"""How much robust clipping improves k = 5 picks, compared with the paper's scaling.
 
     python benchmarks/clipping.py ../shared/data
 
-For every table in the folder (text labels in column y): the mean |correlation| of the picks with
-the coded label, relative to that of the best possible picks. For the paper's synthetic design: the
-share of the picks that are planted. 100 draws each, mean over tables.
+For every table in the folder (text labels in column y), it measures the mean |correlation| of the
+picks with the coded label, relative to that of the best possible picks. For the paper's synthetic
+design, it measures the share of the picks that are planted. 100 draws each, mean over tables.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def scaled(X: FloatArray, center: Center, scale: Scale, clip: float) -> FloatArr
 def scores_of(
     X: FloatArray, y: FloatArray, method: tuple[Center, Scale, float], *, labels: bool
 ) -> FloatArray:
-    """Return the scores that `dpsel select` uses; labels are always scaled the paper's way."""
+    """Return the scores that `dpsel select` uses; labels always get the paper's scaling."""
     target = METHODS["max-abs"] if labels else method
     whole_X = np.rint(scaled(X, *method) * ONE)
     whole_y = np.rint(scaled(y[:, None], *target)[:, 0] * ONE)
@@ -79,7 +79,7 @@ def synthetic_table(rows: int, seed: int) -> tuple[FloatArray, FloatArray, Float
 def report(
     title: str, tables: list[tuple[FloatArray, FloatArray, FloatArray]], *, labels: bool
 ) -> None:
-    """Print a table: a method a row, an epsilon a column."""
+    """Print a table with one row per method and one column per epsilon."""
     print(f"\n{title}")
     print("  method      " + "".join(f"  eps {epsilon:<4g}" for epsilon in EPSILONS))
     for name, method in METHODS.items():

@@ -1,7 +1,7 @@
-"""The methods that the benchmarks of `stump` compare, each in one recipe for every table.
+"""The methods that the benchmarks of `stump` compare, each with the same settings for every table.
 
-A method is made from a table once and draws for any epsilon. `stump` pays for all it uses and gets
-raw values; `kendall` and `dpkendall` too; `dp-sis`, `robust dot` and `two-stage` get a table that
+A method is made once from a table and draws for any epsilon. `stump`, `kendall` and `dpkendall` get
+raw values and pay for everything they use. `dp-sis`, `robust dot` and `two-stage` get a table that
 was scaled by its own data, which no epsilon pays for.
 """
 
@@ -32,16 +32,16 @@ from dpsel.selection.lasso import PENALTY, block_fit
 _ADD_REMOVE, _ROW = Neighbors.ADD_REMOVE, Unit()
 
 Draw = Callable[[float, int], IntArray]
-"""Draws the table's k features with this epsilon, and a seed."""
+"""Draws k features of the table, from an epsilon and a seed."""
 
 
 @dataclass(frozen=True)
 class Stump:
-    """The default of `dpsel select`, by the function that releases it."""
+    """The default of `dpsel select`, through the function that makes its releases."""
 
     table: RealTable
     share: Fraction | None = None
-    """A public share of the second of two classes, which nothing pays for."""
+    """The public share of the second of two classes, which no epsilon pays for."""
     known: dict[bytes, IntArray] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -53,7 +53,7 @@ class Stump:
         return self.table.y
 
     def scores(self, rule: WeightRule) -> IntArray:
-        """Return the scores, which public splits of classes need find only once."""
+        """Return the scores; they are cached for several classes, whose splits are public."""
         if not self.table.classes > 2:
             return stump_scores(self._cells, rule.weights(self.table.y))
         key = rule.values.tobytes()
@@ -62,7 +62,7 @@ class Stump:
         return self.known[key]
 
     def draw(self, epsilon: float, seed: int) -> IntArray:
-        """Select with this epsilon, all steps together."""
+        """Select with this epsilon for all steps together."""
         names = [f"x{i}" for i in range(self.table.X.shape[1])]
         request = StumpRequest(Target(self.table.classes, self.share), self.table.k)
         guarantee = Guarantee(epsilon, _ADD_REMOVE, Scope(True, "nothing was done before"), _ROW)
@@ -73,7 +73,7 @@ class Stump:
 
 
 def _data(table: RealTable) -> EvaluationData:
-    """Return the table as `dpsel evaluate` has it."""
+    """Return the table in the form that `dpsel evaluate` uses."""
     names = tuple(f"x{i}" for i in range(table.X.shape[1]))
     bounds = Bounds.of([UNIT_INTERVAL] * len(names), UNIT_INTERVAL)
     return EvaluationData(
@@ -89,24 +89,24 @@ def _dot(table: RealTable, scale: Scale) -> Scores:
 
 
 def stump(table: RealTable) -> Draw:
-    """The default."""
+    """Return the draws of the default."""
     return Stump(table).draw
 
 
 def dp_sis(table: RealTable) -> Draw:
-    """The paper's method on the paper's scaling: dot and canonical-lipschitz."""
+    """Return the draws of the paper's method on its scaling: dot and canonical-lipschitz."""
     scores = _dot(table, Scale.MAX_ABS)
     return lambda epsilon, seed: canonical_lipschitz(scores, table.k, epsilon, _rng(seed))[0]
 
 
 def robust_dot(table: RealTable) -> Draw:
-    """Dot on values that are clipped at 0.75 robust deviations, and permute-and-flip."""
+    """Return the draws of dot on robustly clipped values, with permute-and-flip."""
     scores = _dot(table, Scale.ROBUST)
     return lambda epsilon, seed: permute_and_flip(scores, table.k, epsilon, _rng(seed))[0]
 
 
 def kendall(table: RealTable) -> Draw:
-    """Kendall and permute-and-flip, on raw values."""
+    """Return the draws of kendall with permute-and-flip, on raw values."""
     d = table.X.shape[1]
     bounds = Bounds(np.full(d, -1.0), np.full(d, 1.0), UNIT_INTERVAL, table.classes == 2)
     y = 2 * table.y - 1 if table.classes == 2 else table.y
@@ -115,20 +115,20 @@ def kendall(table: RealTable) -> Draw:
 
 
 def dpkendall(table: RealTable) -> Draw:
-    """Rounds of Kendall scores, less those with the features chosen so far, on raw values."""
+    """Return the draws of dpkendall, which subtracts scores with features chosen so far."""
     rounds = RoundDraws(DataSet(table.X, table.y), _ADD_REMOVE, _ROW)
     return lambda epsilon, seed: rounds.draw(table.k, epsilon, 1, _rng(seed)).picks[0]
 
 
 @dataclass(frozen=True)
 class _TwoStage:
-    """Votes of sqrt(n) blocks; its first draw finds them, and all epsilons choose among them."""
+    """The votes of sqrt(n) blocks; the first draw finds them, and all epsilons draw from them."""
 
     table: RealTable
     votes: list[Scores] = field(default_factory=list)
 
     def draw(self, epsilon: float, seed: int) -> IntArray:
-        """Select among the votes."""
+        """Draw from the votes."""
         rng = _rng(seed)
         if not self.votes:
             rows = _data(self.table).scaled(Scale.MAX_ABS, DEFAULT_CLIP)
@@ -143,18 +143,18 @@ class _TwoStage:
 
 
 def two_stage(table: RealTable) -> Draw:
-    """Votes of blocks by LASSO, on the paper's scaling."""
+    """Return the draws of two-stage: votes of blocks by LASSO, on the paper's scaling."""
     return _TwoStage(table).draw
 
 
 def random_choice(table: RealTable) -> Draw:
-    """Any k features."""
+    """Return draws of k random features."""
     same = Scores(np.zeros(table.X.shape[1], dtype=np.int64), 1.0)
     return lambda epsilon, seed: permute_and_flip(same, table.k, 1.0, _rng(seed))[0]
 
 
 def sis(table: RealTable) -> Draw:
-    """The k largest correlations, without privacy; labels count as the numbers 0, 1, 2..."""
+    """Return the k largest correlations, without privacy; labels count as 0, 1, 2..."""
     best = np.argsort(-correlations(table.X, table.y), kind="stable")[: table.k]
     return lambda epsilon, seed: np.sort(best)
 

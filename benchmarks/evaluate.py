@@ -1,10 +1,10 @@
-"""Where the time of an evaluation goes, and what one draw costs.
+"""Where an evaluation spends its time.
 
     python benchmarks/evaluate.py [FOLDER]
 
-A table of 100 rows and 7000 features, or every Parquet table of a folder (labels in `y`): DP-SIS
-and two-stage, k = 5 and log d, 12 epsilons, 100 trials, in one process. The shares are of the
-whole; the last column is the time with two workers relative to one.
+It evaluates a table of 100 rows and 7000 features, or every Parquet table of a folder (labels in
+`y`): DP-SIS and two-stage, k = 5 and log d, 12 epsilons, 100 trials, in one process. The columns
+are shares of the total time; the last column is the time with two workers relative to one.
 """
 
 import sys
@@ -34,7 +34,7 @@ def made(folder: Path) -> None:
 
 
 def timed(load: Callable[[], EvaluationData], workers: int) -> dict[str, float]:
-    """Return the seconds of the parts of one sweep."""
+    """Return how many seconds each part of one sweep takes."""
     seconds = {"load": 0.0, "votes": 0.0, "cells": 0.0}
     started = time.perf_counter()
     data = load()
@@ -58,7 +58,7 @@ def timed(load: Callable[[], EvaluationData], workers: int) -> dict[str, float]:
 
 
 def main(folder: Path) -> None:
-    """Print one line a table."""
+    """Print one line per table."""
     setting = Setting(
         folder=None,  # type: ignore[arg-type]
         reporter=Reporter(),

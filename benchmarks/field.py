@@ -1,15 +1,16 @@
-"""What a user might pick instead of `dpsel select`, on the same raw tables at the same epsilon.
+"""What users could run instead of `dpsel select`, on the same raw tables at the same epsilon.
 
-    python benchmarks/field.py [FOLDER] [--environments DIR] [--figure docs/stump_field.png]
+    python benchmarks/field.py [FOLDER] [--environments DIR]
+                               [--figure docs/reference/stump_field.png]
 
-Makes an environment for each peer (venv and pip, so it needs a network; kept in DIR if given) and
-runs every method in a process of its own: `field_peers.py`. Tables have two classes. Features are
-selected inside the training rows of 5 folds; shown are the accuracy of a ridge model on the unseen
-rows, the mean |correlation| of the picks over the best possible, the seconds of one selection from
-rows in memory, and how much the process held at most.
+It makes an environment for each peer (with venv and pip, so it needs a network; kept in DIR if
+given) and runs every method in its own process: `field_peers.py`. Tables have two classes. Features
+are selected within the training rows of 5 folds. It prints the accuracy of a ridge model on the
+unseen rows, the mean |correlation| of the picks over the best possible, the seconds of one
+selection from rows in memory, and the peak memory of the process.
 
-The peers are told the smallest and largest value of every column: read off the table, which nothing
-pays for, so that they do as well as with perfect public bounds.
+The peers get the smallest and largest value of every column, read off the table without paying for
+it, so that they do as well as with perfect public bounds.
 """
 
 import argparse
@@ -32,7 +33,7 @@ from dpsel.core.arrays import FloatArray
 EPSILONS = (0.5, 1.0, 2.0, 5.0)
 SHOWN = 2.0
 MOST_SECONDS = 1200
-# Tables, and for those with more than two classes the one against the rest.
+# Tables, and the class to compare with the rest if there are more than two.
 TABLES = {"breast_cancer": 1, "wine": 0, "digits": 8, "modechoice": 1, "alon": 1, "sorlie": 4}
 ENVIRONMENTS = {
     "opendp": ["opendp[polars]", "numpy"],
@@ -56,7 +57,7 @@ METHODS = {
 
 @dataclass
 class Found:
-    """What one method reached: for every epsilon, a number for each table that it finished."""
+    """The results of one method: for every epsilon, a number for each table that it finished."""
 
     accuracy: dict[float, dict[str, float]] = field(default_factory=dict)
     correlation: dict[float, dict[str, float]] = field(default_factory=dict)
@@ -65,7 +66,7 @@ class Found:
 
 
 def chosen_tables(folder: Path) -> list[RealTable]:
-    """Return the tables that are there, with two classes."""
+    """Return the chosen tables that exist, with two classes."""
     found = []
     for table in real_tables(folder):
         if table.name in TABLES:
@@ -89,7 +90,7 @@ def environment(place: Path, packages: list[str]) -> str | None:
 
 
 def write_folds(table: RealTable, repetitions: int, path: Path) -> None:
-    """Write the training rows of every fold, and the bounds that peers have to be told."""
+    """Write the training rows of every fold, and the bounds that the peers need."""
     arrays = {"k": np.array(table.k), "low": table.X.min(axis=0), "high": table.X.max(axis=0)}
     count = 0
     for count, (_, _, train, _) in enumerate(folds_of(table, repetitions), start=1):
@@ -98,7 +99,7 @@ def write_folds(table: RealTable, repetitions: int, path: Path) -> None:
 
 
 def measure(found: Found, python: str, method: str, table: RealTable, path: Path) -> None:
-    """Add what a method reaches on one table, if it can do that in the time there is."""
+    """Add the results of a method on one table, unless it takes too long."""
     script = Path(__file__).with_name("field_peers.py")
     peer = method in ENVIRONMENTS
     ours = str(script.parents[1])
@@ -128,7 +129,7 @@ def measure(found: Found, python: str, method: str, table: RealTable, path: Path
 
 
 def _paired(values: dict[str, float], ours: dict[str, float]) -> str:
-    """Return a mean, and how far we are ahead with one standard error over tables."""
+    """Return a mean, and how far we are ahead, plus or minus one standard error over tables."""
     ahead: FloatArray = np.array([ours[name] - value for name, value in values.items()])
     mean = f"{np.mean(list(values.values())):.2f}"
     if not ahead.any():
@@ -138,7 +139,7 @@ def _paired(values: dict[str, float], ours: dict[str, float]) -> str:
 
 
 def print_table(results: dict[str, Found]) -> None:
-    """Print one line a method."""
+    """Print one line per method."""
     ours = results["stump"]
     print(
         "| method | accuracy on unseen rows | share of the best correlation | seconds | MB | told |"
@@ -155,7 +156,7 @@ def print_table(results: dict[str, Found]) -> None:
 
 
 def draw_figure(results: dict[str, Found], tables: int, path: Path) -> None:
-    """Draw accuracy and correlation over epsilon, a line a method."""
+    """Draw accuracy and correlation over epsilon, one line per method."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.5, 4.2), layout="constrained")

@@ -1,10 +1,10 @@
-"""Selections by one method, for `field.py`: runs in the environment of that method.
+"""Select with one method, for `field.py`; this script runs in the environment of that method.
 
     python field_peers.py METHOD FOLDS.npz EPSILONS
 
-FOLDS.npz has the training rows of every fold (X0, y0, X1, ...), k, and what the peers have to be
-told: the bounds of every column. Prints JSON: the picks of every fold and epsilon, the median
-seconds of one selection (the first also imports), and how many megabytes the process held at most.
+FOLDS.npz has the training rows of every fold (X0, y0, X1, ...), k, and the bounds of every column,
+which the peers need. It prints JSON: the picks of every fold and epsilon, the median seconds of one
+selection (the first includes imports), and the peak memory of the process in megabytes.
 """
 
 import json
@@ -21,7 +21,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Fold:
-    """Training rows with two classes, 0 and 1, and what is publicly known of them."""
+    """Training rows with two classes, 0 and 1, and what is publicly known about them."""
 
     X: Any = field(repr=False)
     y: Any = field(repr=False)
@@ -31,7 +31,7 @@ class Fold:
 
 
 def opendp_picks(fold: Fold, epsilon: float, seed: int) -> list[int]:
-    """Sums of values within bounds, times the class, by polars; then the noisy top k of OpenDP."""
+    """Sum bounded values times the class with polars, then draw the noisy top k of OpenDP."""
     import opendp.prelude as dp
     import polars as pl
 
@@ -53,7 +53,7 @@ def opendp_picks(fold: Fold, epsilon: float, seed: int) -> list[int]:
 
 
 def diffprivlib_picks(fold: Fold, epsilon: float, seed: int) -> list[int]:
-    """The largest coefficients of a private logistic regression, after a private scaler."""
+    """Return the largest coefficients of a private logistic regression, after a private scaler."""
     from diffprivlib.models import LogisticRegression, StandardScaler
 
     wide = np.where(fold.high > fold.low, fold.high, fold.low + 1.0)
@@ -69,7 +69,7 @@ def diffprivlib_picks(fold: Fold, epsilon: float, seed: int) -> list[int]:
 
 
 def our_picks(method: str, fold: Fold, epsilon: float, seed: int) -> list[int]:
-    """One of ours, on raw rows: nothing is told."""
+    """Return the picks of one of our methods, on raw rows and without bounds."""
     from compared_methods import METHODS
     from real_tables import RealTable
 
@@ -79,7 +79,7 @@ def our_picks(method: str, fold: Fold, epsilon: float, seed: int) -> list[int]:
 
 
 def megabytes_at_most() -> float:
-    """Return the most that this program held; `getrusage` would count the one that started it."""
+    """Return the peak memory of this process; `getrusage` would include that of its parent."""
     status = Path("/proc/self/status").read_text()
     (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
     return int(line.split()[1]) / 1024
@@ -89,7 +89,7 @@ PEERS = {"opendp": opendp_picks, "diffprivlib": diffprivlib_picks}
 
 
 def main() -> None:
-    """Print what was found."""
+    """Print the results as JSON."""
     method, path, epsilons = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
     warnings.simplefilter("ignore")
     data = np.load(path)

@@ -1,10 +1,10 @@
-"""How the cost grows with the rows N, the features d and the number k of picks.
+"""How the time grows with the number N of rows, d of features and k of picks.
 
-    python benchmarks/growth.py [--runs 3] [--figure docs/performance_growth.png]
+    python benchmarks/growth.py [--runs 3] [--figure docs/reference/performance_growth.png]
 
-Every time is that of one call in this process, without the start: the least of some runs. `select`
-and `baseline` read Parquet files of float32; the draws alone are `top_k` of 10^6 scores. An
-exponent is the slope of the best line through the logarithms of the three largest sizes and times.
+Every time is the minimum over some runs of one call in this process, without start-up. `select` and
+`baseline` read Parquet files of float32; a draw alone is `top_k` of 10^6 scores. An exponent is the
+slope of the best line through the logarithms of the three largest sizes and their times.
 """
 
 import argparse
@@ -29,7 +29,7 @@ EPSILON = 1.0
 
 
 def least_seconds(work: Callable[[], object], runs: int) -> float:
-    """Return the least time of some runs, after one that does not count."""
+    """Return the minimum time of some runs, after a warm-up run."""
     times = []
     for _ in range(runs + 1):
         start = time.perf_counter()
@@ -39,14 +39,14 @@ def least_seconds(work: Callable[[], object], runs: int) -> float:
 
 
 def exponent(times: Times) -> float:
-    """Return the slope of a line through the last logarithms."""
+    """Return the slope of a line through the logarithms of the largest sizes and their times."""
     sizes = np.array(sorted(times)[-FITTED:], dtype=float)
     values = np.array([times[int(size)] for size in sizes])
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 
 def selecting(folder: Path, score: str, sizes: list[tuple[int, int]], runs: int) -> list[float]:
-    """Return the times of `select` on tables of rows and columns."""
+    """Return the times of `select` on tables of these sizes."""
     found = []
     for rows, columns in sizes:
         path = folder / f"{rows}_{columns}.parquet"
@@ -65,7 +65,7 @@ def selecting(folder: Path, score: str, sizes: list[tuple[int, int]], runs: int)
 
 
 def two_stage(folder: Path, sizes: list[tuple[int, int]], runs: int) -> list[float]:
-    """Return the times of two-stage, with as many blocks as the square root of the rows."""
+    """Return the times of two-stage, whose number of blocks is the square root of the rows."""
     found = []
     for rows, columns in sizes:
         path = folder / f"{rows}_{columns}.parquet"
@@ -125,7 +125,7 @@ def measured(folder: Path, runs: int) -> dict[str, dict[str, Times]]:
 
 
 def draw(found: dict[str, dict[str, Times]], path: str) -> None:
-    """Draw one panel for each thing that grows."""
+    """Draw one panel for each quantity that grows."""
     import matplotlib
 
     matplotlib.use("agg")

@@ -1,10 +1,10 @@
-"""How long Kendall scores take: against limits in seconds, and against scipy in a loop.
+"""How long Kendall scores take, compared with limits in seconds and with a loop over scipy.
 
     python benchmarks/kendall.py
 
-Prints for each table the median time and processor time over repetitions, what numpy held at
-most beyond the table, and the time of `scipy.stats.kendalltau` for as many features relative to
-ours (from some of the features, each pair of times taken one after the other).
+For each table it prints the median time and processor time over repetitions, the peak memory of
+numpy beyond the table, and the time of `scipy.stats.kendalltau` for as many features relative to
+ours (extrapolated from some of the features; both are timed in turn).
 """
 
 import os
@@ -25,7 +25,7 @@ from dpsel.core.scores.kendall import KendallScore
 from dpsel.system.threads import Threads
 
 REPETITIONS = 5
-# Rows, features, values of the target (None: no ties), the most seconds, features for scipy.
+# Rows, features, classes of the target (None: no ties), limit in seconds, features for scipy.
 TABLES = [
     (100, 22_283, 2, 2.0, 300),
     (100, 22_283, None, 2.0, 300),
@@ -35,7 +35,7 @@ TABLES = [
 
 
 def seconds(work: Callable[[], object]) -> tuple[float, float]:
-    """Return how long the work takes, by the wall clock and on all processors."""
+    """Return how long the work takes: wall-clock time, and time of all processors."""
     start, used = time.perf_counter(), time.process_time()
     work()
     return time.perf_counter() - start, time.process_time() - used
@@ -50,7 +50,7 @@ def make_table(rows: int, features: int, classes: int | None) -> tuple[FloatArra
 
 
 def kendall_scores(X: FloatArray, y: FloatArray) -> Scores:
-    """Return the scores of a table that is one block."""
+    """Return the scores of a table, read as one batch."""
     bounds = Bounds.of([UNIT_INTERVAL] * X.shape[1], UNIT_INTERVAL)
     score = KendallScore(bounds, Neighbors.ADD_REMOVE, Unit())
     score.work_with(Threads(len(os.sched_getaffinity(0))))
@@ -59,7 +59,7 @@ def kendall_scores(X: FloatArray, y: FloatArray) -> Scores:
 
 
 def megabytes(work: Callable[[], object]) -> float:
-    """Return how much memory the work holds at most."""
+    """Return the peak memory of the work."""
     tracemalloc.start()
     work()
     most = tracemalloc.get_traced_memory()[1]
@@ -68,7 +68,7 @@ def megabytes(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Print one line a table."""
+    """Print one line per table."""
     for rows, features, classes, most, some in TABLES:
         X, y = make_table(rows, features, classes)
 

@@ -1,10 +1,10 @@
-"""Time and memory of every mechanism, beside OpenDP's noisy top-k at the same epsilon.
+"""Time and memory of every mechanism, compared with OpenDP's noisy top-k at the same epsilon.
 
     pip install opendp && python benchmarks/mechanisms.py
 
 One selection at epsilon = 1 and sensitivity 1 from normal scores. Times are medians of 5, relative
 to OpenDP's permute-and-flip top-k (`make_noisy_top_k`, MaxDivergence, scale 2 k / epsilon) on the
-same scores in the same run. Memory is what Python and numpy allocate at most.
+same scores in the same run. Memory is the peak of what Python and numpy allocate.
 """
 
 import statistics
@@ -33,7 +33,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def megabytes(work: Callable[[], object]) -> float:
-    """Return the most memory that Python and numpy allocate."""
+    """Return the peak memory that Python and numpy allocate."""
     tracemalloc.start()
     work()
     peak = tracemalloc.get_traced_memory()[1]
@@ -42,7 +42,7 @@ def megabytes(work: Callable[[], object]) -> float:
 
 
 def opendp_top_k(k: int) -> Callable[[list[float]], object]:
-    """Return OpenDP's measurement with epsilon 1 at sensitivity 1."""
+    """Return OpenDP's measurement for epsilon 1 and sensitivity 1."""
     dp.enable_features("contrib", "honest-but-curious")
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float)
     measurement = dp.m.make_noisy_top_k(*space, dp.max_divergence(), k=k, scale=2.0 * k)

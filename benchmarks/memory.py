@@ -3,10 +3,10 @@
     python benchmarks/memory.py [--gigabytes 8] [--csv-gigabytes 4] [--kept-gigabytes 4]
                                 [--only NAME] [--folder DIR]
 
-Writes a Parquet table of random float64 numbers with 100 columns, in row groups of 10^6 rows, and
-selects from it; then a CSV with 50 columns, and preprocesses it; then another Parquet table for all
-that needs all rows at once, with DPSEL_MEMORY=1GB. Each command runs in a process of its own, whose
-largest resident memory is printed. A size of 0 leaves a part out.
+It writes a Parquet table of random float64 numbers with 100 columns, in row groups of 10^6 rows,
+and selects from it; then a CSV with 50 columns, and preprocesses it; then another Parquet table for
+the commands that need all rows at once, with DPSEL_MEMORY=1GB. Each command runs in its own
+process, whose peak resident memory is printed. A size of 0 leaves a part out.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def write_parquet(path: Path, gigabytes: float) -> None:
 
 
 def write_csv(path: Path, gigabytes: float) -> None:
-    """Write a text of about that size."""
+    """Write a CSV of about that size."""
     rng = np.random.default_rng(0)
     names = [f"x{i}" for i in range(COLUMNS // 2 - 1)] + ["y"]
     with path.open("wb") as file:
@@ -72,14 +72,14 @@ def write_csv(path: Path, gigabytes: float) -> None:
 
 
 def apart(work: object, *arguments: object) -> None:
-    """Run a function in a process of its own: a child starts with its parent's resident memory."""
+    """Run a function in its own process: later children inherit the peak memory of this one."""
     process = multiprocessing.get_context("spawn").Process(target=work, args=arguments)  # type: ignore[arg-type]
     process.start()
     process.join()
 
 
 def resident(*arguments: str, memory: str = "") -> float:
-    """Return the largest resident memory of a command, in gigabytes."""
+    """Return the peak resident memory of a command in gigabytes."""
     done = subprocess.run(
         [sys.executable, "-c", RUN, *arguments],
         check=True,

@@ -1,13 +1,13 @@
-"""What a newcomer gets: the plain command on raw tables, with nothing but the target and its label.
+"""What a newcomer gets: the plain command on raw tables, with only the target and its label.
 
     python benchmarks/newcomer.py [--draws 20] [--before 2410c74]
 
     dpsel select TABLE.csv --target y --positive LABEL --k K --epsilon 2
 
-Through `dpsel.select`, which is the same, for this tree and for the commit before `stump` (taken
-out of the repository into a temporary folder). Shown is the mean |correlation| of the picks with
-the target over the best possible, for classes one against the rest: the mean, and the worst class.
-A random choice has the mean |correlation| of all features.
+It runs this command through `dpsel.select`, which is the same, for this tree and for the commit
+before `stump` (extracted from the repository into a temporary folder). It prints the mean
+|correlation| of the picks with the target over the best possible, for each class against the rest:
+the mean and the worst class. A random choice has the mean |correlation| of all features.
 """
 
 import argparse
@@ -45,14 +45,14 @@ def jobs_of(table: RealTable, path: Path, draws: int) -> list[dict[str, object]]
 
 
 def write_csv(table: RealTable, path: Path) -> None:
-    """Write a raw table; a class is a whole number."""
+    """Write a raw table; classes are whole numbers."""
     frame = pl.DataFrame(table.X, schema=[f"x{i}" for i in range(table.X.shape[1])])
     y = table.y.astype(np.int64) if table.classes else table.y
     frame.with_columns(y=pl.Series(y)).write_csv(path)
 
 
 def picks_of(tree: Path, jobs: list[dict[str, object]]) -> list[list[int]]:
-    """Return what the dpsel of a tree selects."""
+    """Return what the dpsel in a source tree selects."""
     run = subprocess.run(
         [sys.executable, "-c", _SELECT],
         input=json.dumps(jobs),
@@ -68,7 +68,7 @@ def picks_of(tree: Path, jobs: list[dict[str, object]]) -> list[list[int]]:
 
 
 def tree_before(commit: str, folder: Path) -> Path:
-    """Take the files of a commit out of the repository."""
+    """Extract the files of a commit from the repository."""
     here = Path(__file__).resolve().parents[1]
     packed = subprocess.run(
         ["git", "archive", commit, "dpsel"], cwd=here, capture_output=True, check=True
@@ -79,7 +79,7 @@ def tree_before(commit: str, folder: Path) -> Path:
 
 
 def share_of_best(table: RealTable, picks: list[list[int]]) -> FloatArray:
-    """Return the mean |correlation| of each draw, over that of the best."""
+    """Return the mean |correlation| of each draw over that of the best features."""
     values = correlations(table.X, table.y)
     shares: FloatArray = values[np.array(picks)].mean(axis=1) / np.sort(values)[-table.k :].mean()
     return shares

@@ -1,4 +1,4 @@
-"""Whole processes, one after the other: their wall-clock time and largest resident memory."""
+"""Run commands as whole processes, and measure their wall-clock time and peak memory."""
 
 import os
 import statistics
@@ -21,7 +21,7 @@ class Measured:
 
 
 def installed(folder: Path, *peers: str) -> Path:
-    """Return the Python of an environment with this package as it is now, and its peers."""
+    """Return the Python of an environment with this package as it is now, and the peers."""
     return _environment(folder / "environment", ROOT, *peers)
 
 
@@ -39,19 +39,19 @@ def installed_commit(folder: Path, commit: str) -> Path:
 
 
 def _environment(place: Path, source: Path, *peers: str) -> Path:
-    """Return the Python of an environment with the package in a folder, and its peers."""
+    """Return the Python of an environment with the package in a folder, and the peers."""
     python = place / "bin" / "python"
     pip = [str(python), "-m", "pip", "install", "--quiet", "--compile"]
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
         subprocess.run([*pip, str(source), *peers], check=True)
-    # Once more, if an earlier run left it: the peers stay, this package may have changed.
+    # Installed again if an earlier run left the environment: the package may have changed.
     subprocess.run([*pip, "--force-reinstall", "--no-deps", str(source)], check=True)
     return python
 
 
-# A process of its own starts the command and waits for it: the largest memory of a process begins
-# with that of the one that started it, and this one is small.
+# A small launcher starts the command and waits for it, because the peak memory of a process starts
+# at that of its parent.
 LAUNCH = """
 import os, sys, time
 start = time.perf_counter()
@@ -64,7 +64,7 @@ print(time.perf_counter() - start, usage.ru_maxrss / 1e3, os.waitstatus_to_exitc
 
 
 def run_once(command: Sequence[str]) -> Measured:
-    """Run a command, and return what it took; what it prints is thrown away."""
+    """Run a command, and return its time and memory; its output is discarded."""
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", LAUNCH, *command],
         stdout=subprocess.PIPE,
@@ -79,7 +79,7 @@ def run_once(command: Sequence[str]) -> Measured:
 
 
 def compared(commands: Mapping[str, Sequence[str]], runs: int) -> dict[str, Measured]:
-    """Return the medians of all commands, run in turn, after one run each that does not count."""
+    """Return the medians of all commands, which run in turn, after one warm-up run each."""
     found: dict[str, list[Measured]] = {name: [] for name in commands}
     for number in range(runs + 1):
         for name, command in commands.items():

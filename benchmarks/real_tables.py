@@ -1,8 +1,7 @@
 """Real tables for the benchmarks: microarrays, and the tables of scikit-learn and statsmodels.
 
-Nothing is fetched. Which column is the target, and how many features are to be selected (5, or
-half of them if there are fewer than 10), was written down before anything was measured on the
-groups NEW and SMALL.
+Nothing is downloaded. The target column and the number of features to select (5, or half of them if
+there are fewer than 10) were fixed before anything was measured on the groups NEW and SMALL.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ KNOWN = "bundled tables on which the recipe was chosen"
 NEW = "bundled tables that were not looked at before"
 SMALL = "the same, with fewer than 50 rows"
 
-# Name and target; all other columns that are numbers are features, but for those left out.
+# Name, target and columns to leave out; all other numeric columns are features.
 _STATSMODELS: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {
     KNOWN: [("anes96", "PID", ()), ("fair", "affairs", ()), ("randhie", "mdvis", ())],
     NEW: [
@@ -47,31 +46,31 @@ _TWO_CLASSES = {"modechoice", "spector"}
 
 @dataclass(frozen=True, eq=False)
 class RealTable:
-    """Features and target of a table: `y` counts the classes from 0 on, or is a number."""
+    """Features and target of a table: `y` has classes 0, 1, 2, ..., or numbers."""
 
     name: str
     group: str
     X: FloatArray = field(repr=False)
     y: FloatArray = field(repr=False)
     classes: int
-    """How many the target has, or 0 if it is a number."""
+    """The number of classes of the target; 0 if it is numeric."""
 
     @property
     def k(self) -> int:
-        """How many features to select."""
+        """Return how many features to select."""
         return min(5, int(self.X.shape[1]) // 2)
 
     def described(self) -> str:
-        """Return its name and size."""
+        """Return the name and the size of the table."""
         kind = f"{self.classes} classes" if self.classes else "number"
         return f"{self.name} ({len(self.y)} x {self.X.shape[1]}, {kind}, k = {self.k})"
 
     def rows(self, chosen: IntArray) -> "RealTable":
-        """Return some of the rows."""
+        """Return a table with some of the rows."""
         return RealTable(self.name, self.group, self.X[chosen], self.y[chosen], self.classes)
 
     def one_against_rest(self) -> "list[RealTable]":
-        """Return a table with two classes for each class; itself, if there are no more than two."""
+        """Return one two-class table per class; the table itself if it has no more than two."""
         if self.classes <= 2:
             return [self]
         return [
@@ -81,7 +80,7 @@ class RealTable:
 
 
 def folder_tables(folder: Path) -> Iterator[RealTable]:
-    """Yield the tables of a folder, Parquet with labels in `y`."""
+    """Yield the Parquet tables of a folder, with labels in `y`."""
     for path in sorted(folder.glob("*.parquet")):
         frame = pl.read_parquet(path)
         labels, codes = np.unique(frame["y"].cast(pl.String).to_numpy(), return_inverse=True)
@@ -90,7 +89,7 @@ def folder_tables(folder: Path) -> Iterator[RealTable]:
 
 
 def sklearn_tables() -> Iterator[RealTable]:
-    """Yield what scikit-learn brings with it."""
+    """Yield the tables that come with scikit-learn."""
     from sklearn import datasets
 
     def table(name: str, group: str, load: Callable[..., Any], classes: int) -> RealTable:
@@ -107,7 +106,7 @@ def sklearn_tables() -> Iterator[RealTable]:
 
 
 def statsmodels_tables() -> Iterator[RealTable]:
-    """Yield what statsmodels brings with it, where it is installed."""
+    """Yield the tables that come with statsmodels, if it is installed."""
     import statsmodels.datasets as datasets
 
     for group, tables in _STATSMODELS.items():
@@ -125,7 +124,7 @@ def statsmodels_tables() -> Iterator[RealTable]:
 
 
 def real_tables(folder: Path | None, say: Callable[[str], None] = print) -> list[RealTable]:
-    """Return all tables there are, and say which groups are left out."""
+    """Return all available tables, and say which groups are left out."""
     tables: list[RealTable] = []
     if folder is None or not folder.is_dir():
         say("Left out: the microarrays, as there is no folder with them.\n")

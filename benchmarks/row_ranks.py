@@ -1,4 +1,4 @@
-"""How long ranks within rows take, for tables as wide as expression arrays.
+"""How long ranking within rows takes, for tables as wide as expression arrays.
 
 Run: python benchmarks/row_ranks.py
 """
@@ -15,7 +15,7 @@ TIMES = 5
 
 
 def main() -> None:
-    """Print the least CPU time of some runs, without and with equal numbers in a row."""
+    """Print the minimum CPU time of some runs, without and with equal numbers in a row."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=100)
     parser.add_argument("--columns", type=int, default=22_283)
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def least_time(cells: FloatArray) -> float:
-    """Return the least CPU time that ranks took."""
+    """Return the minimum CPU time of the ranking."""
     times = []
     for _ in range(TIMES):
         begin = time.process_time()

@@ -1,18 +1,18 @@
-"""What very large tables cost on a cluster, from what is measured on one machine.
+"""What very large tables cost on a cluster, estimated from measurements on one machine.
 
     python benchmarks/scale.py [--folder DIR]
 
-Measures, each in a process of its own:
-- how many cells a core reads, bounds and adds up a second (`select` on one thread, from Parquet);
-- the same on Dask clusters of 1 and 2 worker processes on this machine, by the address of their
-  scheduler, as a user would: what the cluster takes for itself;
-- what one more share takes, from 2000 shares of a single row;
-- what one more file takes of the caller, who reads its footer of 10^4 columns;
-- what the caller does alone for d = 10^4 to 10^7 features: choosing columns, adding up 8 totals
-  that were pickled, as they come from a tree, and drawing; and its memory.
+It measures, each in its own process:
+- how many cells per second a core reads, bounds and adds up (`select` on one thread, from Parquet);
+- the same on Dask clusters of 1 and 2 worker processes on this machine, through the address of
+  their scheduler, as a user would: the overhead of the cluster;
+- the time of one more shard, from 2000 shards of a single row;
+- the time that one more file costs the caller, which reads its footer of 10^4 columns;
+- what the caller does alone for d = 10^4 to 10^7 features: choose columns, add a pickled total, as
+  it comes from the workers, and draw; and its memory.
 
-Then it works out 10^9 rows of 10^4 float32 columns. The caller's work at d = 10^7 is simulated: its
-totals are zeros, the table does not exist.
+Then it estimates 10^9 rows of 10^4 float32 columns. The caller's work is simulated: its totals are
+zeros, and no such table exists.
 """
 
 import argparse
@@ -36,7 +36,7 @@ ROWS, COLUMNS, FILES = 1_000_000, 101, 8
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Return how long something takes."""
+    """Return how long the work takes."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
@@ -47,7 +47,7 @@ PAPER: dict[str, Any] = {"method": "dp-sis", "lower": -1.0, "upper": 1.0}
 
 
 def apart(work: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a function returns in a new process."""
+    """Run a function in a new process, and return its result."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(work, arguments)
 
@@ -65,7 +65,7 @@ def selecting(folder: str, threads: int, cluster: str | None = None) -> float:
 
 
 def on_cluster(folder: str, workers: int) -> float:
-    """Return the same on a cluster of worker processes of one thread."""
+    """Return the same on a cluster of worker processes with one thread each."""
     from distributed import LocalCluster
 
     with LocalCluster(
@@ -75,7 +75,7 @@ def on_cluster(folder: str, workers: int) -> float:
 
 
 def caller(features: int) -> dict[str, float]:
-    """Return what the caller does with so many features, in seconds, and its memory."""
+    """Return the times of the caller's own steps for this many features, and its memory."""
     from dpsel.core.bounds import UNIT_INTERVAL, Bounds
     from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit
     from dpsel.core.release import DrawnBy, release
@@ -110,7 +110,7 @@ def caller(features: int) -> dict[str, float]:
 
 
 def footer(path: str) -> float:
-    """Return how long the caller takes to know the row groups of one more file."""
+    """Return how long the caller takes to read the row groups of one more file."""
     from dpsel.cluster.shard_files import split_files, table_files
 
     split_files(table_files(path))
@@ -118,7 +118,7 @@ def footer(path: str) -> float:
 
 
 def main() -> None:
-    """Measure, and work out."""
+    """Measure and estimate."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder")
     options = parser.parse_args()
@@ -127,7 +127,7 @@ def main() -> None:
 
 
 def report(place: Path) -> None:
-    """Print what was measured and what follows."""
+    """Print the measurements and the estimates."""
     big = place / "big"
     big.mkdir()
     for number in range(FILES):
@@ -160,7 +160,7 @@ def report(place: Path) -> None:
 
 
 def shares(folder: str) -> float:
-    """Return what one share takes, if it has nothing to read: each file is one."""
+    """Return the time of one shard with next to nothing to read; each file is one shard."""
     from distributed import LocalCluster
 
     from dpsel.cluster import shard_files
@@ -181,7 +181,7 @@ def shares(folder: str) -> float:
 
 
 def worked_out(rate: float, share: float, one_footer: float) -> None:
-    """Print what 10^9 x 10^4 takes."""
+    """Print the estimate for a table of 10^9 x 10^4."""
     cells = 1e13
     core_hours = cells / rate / 3600
     count = min(MOST_SHARDS, cells * 4 / TARGET_BYTES)

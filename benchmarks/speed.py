@@ -1,18 +1,18 @@
-"""`dpsel select` as a whole process, beside its peers, in one run.
+"""The time and memory of `dpsel select` as a whole process, compared with its peers.
 
     python benchmarks/speed.py [--runs 5] [--folder DIR] [--only GROUP,GROUP] [--before COMMIT]
 
-Makes an environment with this package and its peers (duckdb, scikit-learn, opendp), and tables:
+It makes an environment with this package and its peers (duckdb, scikit-learn, opendp), and tables:
 tall (5 x 10^6 rows of 100 columns), medium (10^5 x 5000), wide (100 x 22,283 and 100 x 200,000),
-all float32 in Parquet with snappy, a CSV of 2 GB, and one of 3 x 3; and for other methods 10^6 x 50
-(kendall) and 10^4 x 10^4 (two-stage, by `dpsel baseline`). Every command is a process of
-its own; all of a group take turns. Prints for each the median time relative to the first of its
-group, its seconds and its resident memory, and whether the targets are met. `dpsel select` is the
-plain command, by `stump`; dp-sis is the paper's method. With --before an earlier commit runs beside
-them, and what it did then may not take more than 5 % longer now.
+all float32 in Parquet with snappy; a CSV of 2 GB; tables of 3 x 3; and for other methods 10^6 x 50
+(kendall) and 10^4 x 10^4 (two-stage, by `dpsel baseline`). Every command is its own process; the
+commands of a group take turns. For each it prints the median time relative to the first of its
+group, its seconds and its peak memory, and whether the targets are met. `dpsel select` is the plain
+command, with `stump`; dp-sis is the paper's method. With --before an earlier commit runs too, and
+nothing that it could do may take more than 5 % longer now.
 
-The yardstick of the tall tables is `decode`: pyarrow reads every column, row group by row group and
-a few columns at a time, on all cores, and throws it away.
+The reference for the tall and medium tables is `decode`: pyarrow reads every column, row group by
+row group and a few columns at a time, on all cores, and discards it.
 """
 
 import argparse
@@ -105,7 +105,7 @@ app()
 
 
 def made(path: Path, write: object, *arguments: object) -> str:
-    """Make a table, if it is not there, in a process whose memory is not ours; return its path."""
+    """Make a table in another process, so that our memory stays small; return its path."""
     if not path.exists():
         spawn = multiprocessing.get_context("spawn")
         process = spawn.Process(target=write, args=(path, *arguments))  # type: ignore[arg-type]
@@ -123,7 +123,7 @@ def report(
     targets: Sequence[tuple[str, str, float]],
     memory: float = 0,
 ) -> None:
-    """Print a group, and whether dpsel meets its targets: relative times, and megabytes."""
+    """Print the results of a group, and whether dpsel meets its targets for time and memory."""
     first = next(iter(found.values()))
     print(f"\n{title}")
     for name, measured in found.items():
@@ -144,7 +144,7 @@ def report(
 
 @dataclass(frozen=True)
 class Bench:
-    """What every group needs: an environment, a folder for tables, and how often to run."""
+    """What every group needs: environments, a folder for tables, and how often to run."""
 
     python: str
     folder: Path
@@ -152,11 +152,11 @@ class Bench:
     before: str | None = None
 
     def dpsel(self, table: str, *options: str, k: int = 5) -> list[str]:
-        """Return the command that selects, the plain one unless told otherwise."""
+        """Return the command that selects: the plain one, plus options."""
         return _selecting(self.python, table, k, options)
 
     def by_dot(self, table: str, k: int = 5) -> dict[str, list[str]]:
-        """Return the paper's method, and the plain command of the earlier commit, which was it."""
+        """Return the paper's method, now and as the plain command of the earlier commit."""
         bounds = ("--lower", "-1", "--upper", "1")
         commands = {PAPER: self.dpsel(table, "--method", "dp-sis", *bounds, k=k)}
         return commands | self.earlier(table, *bounds, k=k)
@@ -172,7 +172,7 @@ def _selecting(python: str, table: str, k: int, options: Sequence[str]) -> list[
 
 
 def main() -> None:
-    """Run the groups that were asked for."""
+    """Run the requested groups."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--folder")
@@ -241,7 +241,7 @@ def wide_group(bench: Bench) -> None:
             (PAPER, "pl.read_parquet", 1.3),
             (PAPER, BEFORE, 1.05),
         ]
-        # Short ones vary most.
+        # Short commands vary most, so they run more often.
         found = compared(commands, 3 * bench.runs)
         report(f"wide Parquet, 100 x {columns:,}", found, targets)
 
@@ -263,7 +263,7 @@ def csv_group(bench: Bench) -> None:
 
 
 def small_group(bench: Bench) -> None:
-    """Compare the start with bare imports."""
+    """Compare start-up with bare imports."""
     for kind in ("csv", "parquet"):
         table = bench.folder / f"small.{kind}"
         frame = pl.DataFrame({"a": [0.1, 0.4, 0.7], "b": [0.2, 0.5, 0.8], "y": [0.3, 0.6, 0.9]})
@@ -295,7 +295,7 @@ def help_group(bench: Bench) -> None:
 
 
 def completion_group(bench: Bench) -> None:
-    """Time what a shell waits for when Tab is pressed."""
+    """Time what a shell waits for when the user presses Tab."""
     narrow = bench.folder / "narrow.csv"
     narrow.write_text("a,b,y\n1,2,3\n")
     wide = made(bench.folder / "wide_22283.parquet", write_parquet, 100, 22_283, 100)
@@ -315,7 +315,7 @@ def completion_group(bench: Bench) -> None:
 
 
 def kendall_group(bench: Bench) -> None:
-    """Compare Kendall scores, and stump with them."""
+    """Compare Kendall scores with scipy, and stump with Kendall scores."""
     table = made(bench.folder / "kendall.parquet", write_parquet, 1_000_000, 51, 1_000_000)
     kendall = "dpsel select --method kendall"
     commands = {
@@ -329,7 +329,7 @@ def kendall_group(bench: Bench) -> None:
 
 
 def two_stage_group(bench: Bench) -> None:
-    """Compare the block votes of two-stage."""
+    """Compare the block votes of two-stage with scikit-learn in a loop."""
     table = made(bench.folder / "two_stage.parquet", write_parquet, 10_000, 10_001, 10_000)
     asked = ["--target", "y", "--k", "5", "--epsilon", "1", "--neighbors", "replace-one"]
     asked += ["--lower", "-1", "--upper", "1", "--method", "two-stage"]

@@ -1,19 +1,19 @@
-"""How good the picks of `stump` are on real tables, beside those of other methods.
+"""How good the picks of `stump` are on real tables, compared with other methods.
 
     python benchmarks/stump_accuracy.py [FOLDER] [--quick]
 
-FOLDER has microarrays, Parquet with labels in `y` (default: the sibling ../shared/data). Three
-measures, for each epsilon:
+FOLDER has microarrays in Parquet with labels in `y` (default: the sibling ../shared/data). It
+prints three measures for each epsilon:
 
-- accuracy of a ridge model on unseen rows (R^2 for numbers), features selected inside the training
-  rows of 5 folds; so many repetitions of the folds, one draw a fold, errors of all taken together;
-- mean |correlation| of the picks with the target, over the best possible; classes one against the
-  rest (microarrays: those with two classes); so many draws, a quarter for slow methods;
-- the same with labels coded 0, 1, 2..., which is what dp-sis and kendall are given.
+- accuracy of a ridge model on unseen rows (R^2 for numbers), with features selected within the
+  training rows of 5 folds; the folds are repeated, with one draw per fold, and all errors pooled;
+- mean |correlation| of the picks with the target over the best possible, each class against the
+  rest (for microarrays: tables with two classes); slow methods have a quarter of the draws;
+- the same with labels coded 0, 1, 2..., which is what dp-sis and kendall get.
 
 Each table counts once. The uncertainty is one standard error over tables; differences are paired.
-The last table of a group says which epsilon reaches what dp-sis does at 10, with 95 % of
-bootstraps over tables.
+For microarrays the last table shows which epsilon reaches what dp-sis does at 10, with a 95 %
+bootstrap interval over tables.
 """
 
 import argparse
@@ -40,34 +40,34 @@ _NO_EPSILON = {"random", "sis, not private"}
 _SLOW = {"dpkendall", "two-stage"}
 
 Measured = dict[tuple[str, float], float]
-"""What a method reaches at an epsilon on one table."""
+"""The result of each method and epsilon on one table."""
 
 Results = dict[tuple[str, float], FloatArray]
-"""The same, one number a table."""
+"""The same, with one number per table."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How often folds are repeated, and how many selections are drawn for a correlation."""
+    """How often folds are repeated, and how many selections are drawn for correlations."""
 
     repetitions: int
     draws: int
     methods: tuple[str, ...] = tuple(METHODS)
 
     def of(self, table: RealTable) -> "Effort":
-        """Return more of it for tables that take no time."""
+        """Return twice the effort for small tables."""
         if table.X.size > 1e5:
             return self
         return Effort(2 * self.repetitions, 2 * self.draws, self.methods)
 
 
 def epsilons_of(method: str) -> tuple[float, ...]:
-    """Return the epsilons that make a difference to a method."""
+    """Return the epsilons to run for a method; a single one if it ignores epsilon."""
     return EPSILONS[-1:] if method in _NO_EPSILON else EPSILONS
 
 
 def unseen_accuracy(table: RealTable, effort: Effort) -> Measured:
-    """Return the accuracy, or R^2, of a ridge model on rows that selection did not see."""
+    """Return the accuracy, or R^2, of a ridge model on rows that the selection did not see."""
     errors: dict[tuple[str, float], float] = {}
     repetitions = effort.of(table).repetitions
     for repetition, fold, train, test in folds_of(table, repetitions):
@@ -82,7 +82,7 @@ def unseen_accuracy(table: RealTable, effort: Effort) -> Measured:
 
 
 def folds_of(table: RealTable, repetitions: int) -> Iterator[tuple[int, int, IntArray, IntArray]]:
-    """Yield repetition, fold, and the rows for training and testing."""
+    """Yield repetition, fold, training rows and test rows."""
     kind = StratifiedKFold if table.classes else KFold
     for repetition in range(repetitions):
         folds = kind(FOLDS, shuffle=True, random_state=repetition)
@@ -97,7 +97,7 @@ def ridge_errors(table: RealTable, picks: IntArray, train: IntArray, test: IntAr
 
 
 def share_of_best(table: RealTable, effort: Effort) -> Measured:
-    """Return the |correlation| of the picks over that of the best, one class against the rest."""
+    """Return the |correlation| of the picks over that of the best, each class against the rest."""
     each = [coded_share_of_best(part, effort) for part in table.one_against_rest()]
     return {key: float(np.mean([part[key] for part in each])) for key in each[0]}
 
@@ -115,7 +115,7 @@ def coded_share_of_best(table: RealTable, effort: Effort) -> Measured:
         for epsilon in epsilons_of(method):
             picks = []
             for index in range(max(1, draws)):
-                # Every selection has blocks of its own.
+                # Every selection has its own blocks.
                 again = make(table) if method == "two-stage" else draw
                 picks.append(again(epsilon, _seed(table, method, epsilon, index)))
             found[method, epsilon] = float(values[np.array(picks)].mean() / best)
@@ -123,7 +123,7 @@ def coded_share_of_best(table: RealTable, effort: Effort) -> Measured:
 
 
 def _seed(table: RealTable, *parts: object) -> int:
-    """Return a seed of its own for every draw."""
+    """Return a separate seed for every draw."""
     return derived_seed(0, table.name, *parts)
 
 
@@ -132,7 +132,7 @@ def gathered(
     measure: Callable[[RealTable, Effort], Measured],
     effort: Effort,
 ) -> Results:
-    """Return what a measure finds for each table."""
+    """Return the results of a measure on each table."""
     found = [measure(table, effort) for table in tables]
     results = {key: np.array([one[key] for one in found]) for key in found[0]}
     for method in _NO_EPSILON:
@@ -152,7 +152,7 @@ def _error(values: FloatArray) -> float:
 
 
 def print_means(results: Results) -> None:
-    """Print the mean of every method, and the paired difference of stump to it."""
+    """Print the mean of every method, and how far stump is ahead of it, paired over tables."""
     head = " | ".join(f"{epsilon:g}" for epsilon in EPSILONS)
     print(f"\n| epsilon | {head} |\n| --- |" + " --- |" * len(EPSILONS))
     for method in methods_in(results):
@@ -170,7 +170,7 @@ def print_means(results: Results) -> None:
 
 
 def print_tables(tables: list[RealTable], results: Results) -> None:
-    """Print stump on each table, beside the others at the same epsilon."""
+    """Print the results on each table: stump and other methods at the same epsilon."""
     shown = ["stump", "dp-sis", "robust dot", "kendall", "random", "sis, not private"]
     print(
         "\n| table, at epsilon 1 / 2 | " + " | ".join(shown) + " |\n| --- |" + " --- |" * len(shown)
@@ -187,7 +187,7 @@ def print_tables(tables: list[RealTable], results: Results) -> None:
 
 
 def epsilon_for(results: Results, method: str, chosen: IntArray) -> float:
-    """Return the epsilon at which a method reaches dp-sis at 10, between those that were run."""
+    """Return the epsilon at which a method reaches dp-sis at 10, interpolated."""
     goal = results["dp-sis", 10.0][chosen].mean()
     reached = [results[method, epsilon][chosen].mean() for epsilon in EPSILONS]
     for index, value in enumerate(reached):
@@ -202,7 +202,7 @@ def epsilon_for(results: Results, method: str, chosen: IntArray) -> float:
 
 
 def print_epsilons(results: Results) -> None:
-    """Print which epsilon each method needs for what dp-sis reaches at 10."""
+    """Print which epsilon each method needs to reach what dp-sis does at 10."""
     goal = results["dp-sis", 10.0]
     print(f"\nEpsilon for what dp-sis reaches at 10 ({goal.mean():.3f}), and 95 % of bootstraps:\n")
     print("| method | epsilon | from | to |\n| --- | --- | --- | --- |")
@@ -219,14 +219,14 @@ def print_epsilons(results: Results) -> None:
 
 
 def _epsilon_text(epsilon: float) -> str:
-    """Return an epsilon, or that none of those run was enough, or the least was more than that."""
+    """Return an epsilon as text; above or below the range of the epsilons, a bound."""
     if math.isinf(epsilon):
         return "> 10"
     return "≤ 0.5" if epsilon <= EPSILONS[0] else f"{epsilon:.1f}"
 
 
 def report(title: str, tables: list[RealTable], measure: str, effort: Effort) -> None:
-    """Print all that one measure finds on some tables."""
+    """Print the results of one measure on some tables."""
     start = time.process_time()
     print(f"\n### {title}: {len(tables)} tables", flush=True)
     results = gathered(tables, MEASURES[measure], effort)
@@ -245,7 +245,7 @@ MEASURES: dict[str, Callable[[RealTable, Effort], dict[tuple[str, float], float]
 
 
 def tables_for(measure: str, tables: list[RealTable], group: str) -> list[RealTable]:
-    """Return the tables of a group that a measure is for."""
+    """Return the tables of a group that a measure applies to."""
     here = [table for table in tables if table.group == group]
     if measure == "correlation with coded labels":
         coded = [table for table in here if table.classes]

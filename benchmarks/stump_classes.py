@@ -1,12 +1,13 @@
-"""Rare classes do not collapse `stump`: 50, 20, 10, 5 and 2 % positives, at epsilon 2.
+"""How `stump` does on rare classes: 50, 20, 10, 5 and 2 % positives, at epsilon 2.
 
     python benchmarks/stump_classes.py [--tables 60]
 
-Tables: planted ones (n rows, 50 features of which 5 are shifted by 0.7 standard deviations), and
-breast_cancer with malignant rows left out at random. Three draws a table, k = 5. Shown is the mean
-|correlation| of the picks over the best possible: for plain weights 1 and -1; balanced by the true
-share, which nothing pays for; and as shipped, with noisy counts from a tenth of epsilon. The
-last two columns are paired over tables, give or take one standard error: the ratio of means.
+The tables are planted ones (n rows, 50 features of which 5 are shifted by 0.7 standard deviations),
+and breast_cancer with malignant rows left out at random. Three draws per table, k = 5. It prints
+the mean |correlation| of the picks over the best possible for three kinds of weights: plain ones, 1
+and -1; balanced by the true share, which no epsilon pays for; and as shipped, with noisy counts
+from a tenth of epsilon. The last two columns are ratios of means, paired over tables, plus or minus
+one standard error.
 """
 
 import argparse
@@ -27,7 +28,7 @@ SHARES = (0.5, 0.2, 0.1, 0.05, 0.02)
 
 
 def planted(rows: int, share: float, seed: int) -> RealTable:
-    """Return a table with 5 features that have to do with the class."""
+    """Return a table with 5 features that depend on the class."""
     rng = np.random.default_rng([1, seed])
     y = np.zeros(rows)
     y[: round(share * rows)] = 1.0
@@ -37,7 +38,7 @@ def planted(rows: int, share: float, seed: int) -> RealTable:
 
 
 def thinned(share: float, seed: int) -> RealTable:
-    """Return breast_cancer with fewer malignant rows; or, for more than it has, benign rows."""
+    """Return breast_cancer with fewer malignant rows, or fewer benign ones for a larger share."""
     X, benign = load_breast_cancer(return_X_y=True)
     rng = np.random.default_rng([2, seed])
     positive, negative = np.flatnonzero(benign == 0), np.flatnonzero(benign == 1)
@@ -51,13 +52,13 @@ def thinned(share: float, seed: int) -> RealTable:
 
 
 def shares(table: RealTable) -> dict[str, Fraction | None]:
-    """Return the share that the weights take for true: a half makes them 1 and -1."""
+    """Return the public share for each kind of weights: a half makes them 1 and -1."""
     true = Fraction(int(table.y.sum()), len(table.y))
     return {"plain": Fraction(1, 2), "true share": true, "shipped": None}
 
 
 def reached(tables: list[RealTable], weights: str) -> FloatArray:
-    """Return the share of the best correlation, a mean over draws for each table."""
+    """Return, for each table, the mean share of the best correlation over draws."""
     found = []
     for index, table in enumerate(tables):
         values = correlations(table.X, table.y)

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 
 def write_parquet(path: Path, rows: int, columns: int, group: int) -> None:
-    """Write a table of random float32 numbers, in row groups of so many rows."""
+    """Write a table of random float32 numbers, with `group` rows per row group."""
     rng = np.random.default_rng(0)
     names = [f"x{i}" for i in range(columns - 1)] + ["y"]
     schema = pa.schema([(name, pa.float32()) for name in names])
@@ -21,7 +21,7 @@ def write_parquet(path: Path, rows: int, columns: int, group: int) -> None:
 
 
 def write_csv(path: Path, gigabytes: float) -> None:
-    """Write a text of about that size, with 50 columns."""
+    """Write a CSV of about that size, with 50 columns."""
     rng = np.random.default_rng(0)
     names = [f"x{i}" for i in range(49)] + ["y"]
     with path.open("wb") as file:

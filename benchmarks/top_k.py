@@ -1,9 +1,9 @@
-"""How long a private top-k takes, as ratios: against a plain sort, and lazy against direct.
+"""How long a private top-k takes, relative to a plain sort; and the lazy sampler to the direct one.
 
     python benchmarks/top_k.py [--quick]
 
-Prints the median over repetitions of the ratio of two times taken one after the other. The direct
-sampler at k = 1000 looks at 10^9 classes; --quick leaves it out.
+It prints medians over repetitions of the ratio of two times, measured one after the other. The
+direct sampler at k = 1000 visits 10^9 classes; --quick leaves it out.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def ratio(work: Callable[[], object], base: Callable[[], object], times: int) -> float:
-    """Return the median ratio of two times, each pair taken one after the other."""
+    """Return the median ratio of two times, each pair measured one after the other."""
     return statistics.median(seconds(work) / seconds(base) for _ in range(times))
 
 

@@ -1,10 +1,10 @@
-"""How long the block votes of the two-stage method take, beside a plain loop over the blocks.
+"""How long the block votes of two-stage take, compared with a plain loop over the blocks.
 
     python benchmarks/two_stage.py FOLDER
 
-Reads every Parquet table of the folder with a text column `y`, and one made-up tall table. Labels
-are coded 0, 1, ... and all columns centred and divided by their largest absolute value. There are
-sqrt(rows) blocks, k = 5. Prints seconds, medians over repetitions, and the loop's time over ours.
+It reads every Parquet table of the folder with a text column `y`, and a made-up tall table. Labels
+are coded 0, 1, ...; all columns are centered and divided by their largest absolute value. There are
+sqrt(rows) blocks, and k = 5. It prints median seconds and the time of the loop over ours.
 """
 
 import argparse
@@ -37,14 +37,14 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def scaled(values: FloatArray) -> FloatArray:
-    """Return the columns centred, then divided by their largest absolute value."""
+    """Return the columns, centered and then divided by their largest absolute value."""
     centred = values - values.mean(axis=0)
     largest = np.abs(centred).max(axis=0)
     return np.asarray(centred / np.where(largest > 0, largest, 1.0))
 
 
 def tables(folder: Path) -> Iterator[tuple[str, FloatArray, FloatArray]]:
-    """Yield name, features and target of every table."""
+    """Yield the name, features and target of every table."""
     for path in sorted(folder.glob("*.parquet")):
         table = pl.read_parquet(path)
         codes = {label: code for code, label in enumerate(table["y"].unique().sort())}
@@ -57,7 +57,7 @@ def tables(folder: Path) -> Iterator[tuple[str, FloatArray, FloatArray]]:
 
 
 def plain_loop(X: FloatArray, y: FloatArray, block_of_row: IntArray, blocks: int) -> IntArray:
-    """Return the votes, one block after the other."""
+    """Return the votes, computed one block after the other."""
     votes = np.zeros(X.shape[1], dtype=np.int64)
     for block in range(blocks):
         rows = block_of_row == block
@@ -68,7 +68,7 @@ def plain_loop(X: FloatArray, y: FloatArray, block_of_row: IntArray, blocks: int
 
 
 def main() -> None:
-    """Print one line a table."""
+    """Print one line per table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--repetitions", type=int, default=9)

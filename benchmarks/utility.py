@@ -1,11 +1,11 @@
-"""Which mechanism finds the most of the true top k, and where each fails.
+"""Which mechanism finds most of the true top k, and where each fails.
 
     python benchmarks/utility.py
 
-Synthetic score profiles with d = 2000 and sensitivity 1: `slow decay`, 2000 exp(-rank / 400), and
-`20 signals`, 20 scores of 300 to 400 over noise up to 100. Share of the true top k, mean of 200
-draws. The column `need` is 4 log C(d,k) / epsilon: canonical Lipschitz fails where the spread of
-the scores is below it.
+There are two profiles of scores with d = 2000 and sensitivity 1: `slow decay`, which is
+2000 exp(-rank / 400), and `20 signals`, 20 scores of 300 to 400 over noise up to 100. It prints the
+share of the true top k, as a mean of 200 draws. The column `need` is 4 log C(d,k) / epsilon:
+canonical Lipschitz fails if the spread of the scores is below it.
 """
 
 import math
@@ -28,7 +28,7 @@ def profiles() -> dict[str, FloatArray]:
 
 
 def share(x: FloatArray, k: int, epsilon: float, mechanism: str) -> float:
-    """Return the mean share of the true top k."""
+    """Return the mean share of the true top k among the picks."""
     best = set(np.argsort(-x)[:k].tolist())
     rows = top_k(x, k, epsilon, mechanism=mechanism, draws=DRAWS, seed=k)
     return float(np.mean([len(best & set(row)) / k for row in rows.tolist()]))

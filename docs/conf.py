@@ -23,7 +23,7 @@ project = "dpsel"
 author = "the dpsel developers"
 version = release = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["reproduce"]
+exclude_patterns = ["explanation/reproduce"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 autodoc_typehints = "none"

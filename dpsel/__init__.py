@@ -9,7 +9,8 @@ if _typing.TYPE_CHECKING:
     from dpsel.auditing.certificate import Certificate
     from dpsel.budget.api import Ledger
     from dpsel.cards.api import card
-    from dpsel.core.release import Selection, top_k
+    from dpsel.core.release import top_k
+    from dpsel.core.selection import Selection
     from dpsel.errors import (
         BudgetError,
         ClusterError,
@@ -55,7 +56,8 @@ _HOMES = {
     "dpsel.auditing.certificate": ("Certificate",),
     "dpsel.budget.api": ("Ledger",),
     "dpsel.cards.api": ("card",),
-    "dpsel.core.release": ("Selection", "top_k"),
+    "dpsel.core.release": ("top_k",),
+    "dpsel.core.selection": ("Selection",),
     "dpsel.errors": (
         *("BudgetError", "ClusterError", "DpselError", "InputError", "OutputError", "UsageError"),
     ),
@@ -68,10 +70,10 @@ _HOMES = {
 }
 
 
-if not _typing.TYPE_CHECKING:  # A type checker would take any name for one of ours.
+if not _typing.TYPE_CHECKING:  # With `__getattr__`, a type checker would accept any name.
 
     def __getattr__(name: str) -> object:
-        """Import a public name when it is first used: `dpsel --help` needs none of them."""
+        """Import a public name when it is first used, so that `dpsel --help` stays fast."""
         for home, names in _HOMES.items():
             if name in names:
                 from importlib import import_module
@@ -81,5 +83,5 @@ if not _typing.TYPE_CHECKING:  # A type checker would take any name for one of o
 
 
 def __dir__() -> list[str]:
-    """Return the public names, and nothing else."""
+    """Return the public names only."""
     return __all__

@@ -1,22 +1,25 @@
-"""`dpsel` and `python -m dpsel`: as little as possible before interrupts are cared for."""
+"""The entry point of `dpsel` and `python -m dpsel`.
+
+It imports as little as possible before `main` can catch Ctrl-C.
+"""
 
 import gc
 import os
 import sys
 from typing import NoReturn
 
-# Modules make 50,000 to 100,000 objects that stay, and a table of as many columns some more: to
-# look at them for garbage takes a tenth of a small run's time.
+# The modules alone create 50,000 to 100,000 objects that stay alive, and a table with as many
+# columns adds more. Scanning them for garbage takes a tenth of a small run's time.
 _OBJECTS_BETWEEN_COLLECTIONS = 200_000
 
-# Python imports the first two when it starts a process, not before.
+# The first two are imported by Python itself, when it starts a child process.
 _STARTS_PROCESSES = ("multiprocessing.forkserver", "multiprocessing.spawn", "distributed")
 
 
 def main() -> None:
-    """Run the command line that this process was started with."""
+    """Run the command line of this process, and exit with its code."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-    # Our own threads share the work; those of a matrix library would only get in their way.
+    # We run threads of our own; those of a matrix library would compete with them.
     for library in ("OPENBLAS", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     try:
@@ -28,7 +31,7 @@ def main() -> None:
         code = run(sys.argv[1:])
         if code == INTERRUPTED:
             ignore_interrupts()
-            # What was not written yet must not be written after all, nor be waited for.
+            # Output that is still buffered must not be written now, and nobody waits for it.
             abandon_stdout()
     except KeyboardInterrupt:
         code = 130
@@ -36,10 +39,10 @@ def main() -> None:
 
 
 def _leave(code: int) -> NoReturn:
-    """End the process, without taking apart all that it has in memory: that takes long.
+    """Exit without freeing the memory of the process object by object, which is slow.
 
-    Whatever a run opens it has closed when it returns, and the file of a spill has no name, so that
-    it goes with the process. Only if there may be other processes, these have to be told.
+    A run has closed everything it opened, and a spill file has no name, so it vanishes with the
+    process. Only if there may be child processes is an orderly exit needed, to stop them.
     """
     if any(module in sys.modules for module in _STARTS_PROCESSES):
         sys.exit(code)

@@ -1,17 +1,17 @@
-"""What is shown: texts that a terminal or a page can take, and records in notebooks."""
+"""Text that is safe to show in a terminal or on a page, and records shown in notebooks."""
 
 from collections.abc import Sequence
 
 ALARM, ALARM_INK = "#b3261e", "#ffffff"
-"""The colours of a stamp on what is not private: of pages, and in notebooks light and dark."""
+"""Colors of the stamp "not private", on pages and in notebooks, in light and dark themes."""
 
 Fact = tuple[str, str | list[str]]
-"""What something is called, and what it is: words, or a list of names."""
+"""A name and its value: a text, or a list of names."""
 
 _LONGEST_NAME, _LONGEST_TEXT = 80, 600
 
-# Only inline styles, as notebooks take style sheets away from pages that they do not trust. Colours
-# are those around the block, which may be light or dark.
+# Inline styles only: notebooks strip style sheets from pages that they do not trust. Colors are
+# inherited, since the theme may be light or dark.
 _BLOCK = "max-width:60em;line-height:1.4;text-align:left"
 _STAMP = f"background:{ALARM};color:{ALARM_INK};font-weight:bold;padding:3px 8px;margin:2px 0"
 _PROMISE = "font-weight:bold;padding:3px 0"
@@ -23,20 +23,20 @@ _SCROLLED = "overflow-x:auto"
 
 
 def printable(text: str) -> str:
-    """Return a text with its line breaks and control characters written as escapes."""
+    """Return a text with line breaks and control characters written as escapes."""
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
     )
 
 
 def shortened(text: str, most: int = _LONGEST_NAME) -> str:
-    """Return a text, or the start of a long one and how long it is."""
+    """Return a text; of a long one its start, with its length."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} signs)"
 
 
 def safe(text: str) -> str:
-    """Return any text as HTML, on one line."""
-    # Most runs make no page.
+    """Escape any text for HTML, on one line."""
+    # Imported here because most runs make no page.
     from html import escape
 
     return escape(printable(text))
@@ -49,13 +49,13 @@ def block_html(
     facts: Sequence[Fact] = (),
     table: Sequence[Sequence[str]] = (),
 ) -> str:
-    """Return a record as a few lines of HTML for a notebook, whatever its texts hold.
+    """Return a record as a short HTML block for a notebook; all texts are escaped.
 
     Args:
-        promise: What it promises, said first.
-        stamps: Why it is not private, in red.
-        facts: What else there is to say.
-        table: Rows of short texts; the first one has the headings.
+        promise: The guarantee, shown first.
+        stamps: Reasons why it is not private, shown in red.
+        facts: Other names and values.
+        table: Rows of short texts, the headings first.
     """
     lines = [f'<div style="{_BLOCK}">']
     if promise is not None:
@@ -71,7 +71,7 @@ def block_html(
 
 
 def _fact(fact: Fact) -> str:
-    """Return a line of a table."""
+    """Return a fact as a table row."""
     name, words = fact
     shown = ", ".join(map(_name, words)) if isinstance(words, list) else _text(words)
     heading = f'<th scope="row" style="{_CELL};white-space:nowrap">{_text(name)}</th>'
@@ -79,16 +79,16 @@ def _fact(fact: Fact) -> str:
 
 
 def _name(name: str) -> str:
-    """Return a name as code; letters that are written from right to left turn no others."""
+    """Return a name as code; right-to-left letters do not reorder the text around it."""
     return f'<code dir="auto">{safe(shortened(name))}</code>'
 
 
 def _row(tag: str, cells: Sequence[str]) -> str:
-    """Return a line of numbers, or their headings."""
+    """Return a row of numbers, or of headings."""
     shown = (f'<{tag} style="{_NUMBERS}">{safe(shortened(cell))}</{tag}>' for cell in cells)
     return f"<tr>{''.join(shown)}</tr>"
 
 
 def _text(text: str) -> str:
-    """Return words as HTML, of too many the first ones."""
+    """Return a text as HTML, cut short if it is long."""
     return safe(shortened(text, _LONGEST_TEXT))

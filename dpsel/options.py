@@ -1,7 +1,7 @@
-"""Options of commands: fields of records, each with its flag, its help and its default.
+"""Declare the options of commands as fields of records, with their flags, help and defaults.
 
-A record is declared once, where it is used, and serves the command line, Python and the ledger.
-`dpsel.cli.forms` makes the options of a command of it; nothing here knows Typer.
+A record is declared once, next to the code that uses it, and serves the command line, the Python
+functions and the ledger. `dpsel.cli.forms` turns it into Typer options; nothing here imports Typer.
 """
 
 from collections.abc import Mapping
@@ -24,15 +24,15 @@ Record = TypeVar("Record", bound=Dataclass)
 
 @frozen
 class Option:
-    """How a field of a record is written on a command line, and what its help says."""
+    """The flag and the help of a field."""
 
     flag: str
     metavar: str | None
     help: str
     shown: str | bool
-    """What the help says the default is; True for the default itself, False for nothing."""
+    """The default as the help shows it: True for the default itself, False for none."""
     panel: str | None
-    """The part of the help it stands in; None for the first."""
+    """The panel of the help that lists the option; None for the first panel."""
 
 
 def option(
@@ -43,24 +43,24 @@ def option(
     shown: str | bool = True,
     panel: str | None = None,
 ) -> Any:
-    """Return a field of a record: `--flag METAVAR`, or `--flag` alone for flags and choices."""
+    """Declare a field as an option: `--flag METAVAR`, or just `--flag` for flags and choices."""
     name, _, metavar = flag.partition(" ")
     about = Option(name, metavar or None, help, shown, panel)
     return field(default=default, metadata={KEY: about})
 
 
 def same_as(record: type[Dataclass], name: str, *default: Any) -> Any:
-    """Return a field of a record as another record has it: its flag, its help and its default.
+    """Declare a field with the flag, help and default of a field of another record.
 
-    With a default of its own, MISSING for none, the help shows that one.
+    A default given here replaces the other one, in the help too; MISSING makes the option required.
     """
-    found = next(about for about in fields(record) if about.name == name)
+    original = next(about for about in fields(record) if about.name == name)
     if not default:
-        return field(default=found.default, metadata=found.metadata)
-    return field(default=default[0], metadata={KEY: replace(found.metadata[KEY], shown=True)})
+        return field(default=original.default, metadata=original.metadata)
+    return field(default=default[0], metadata={KEY: replace(original.metadata[KEY], shown=True)})
 
 
 def filled(record: type[Record], values: Mapping[str, Any]) -> Record:
-    """Return a record with the values of its own fields; lists become tuples."""
+    """Make a record from those values that belong to its fields; lists become tuples."""
     own = {about.name: values[about.name] for about in fields(record)}
     return record(**{n: tuple(v) if isinstance(v, list) else v for n, v in own.items()})

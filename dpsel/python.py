@@ -1,7 +1,7 @@
-"""What the Python functions share: keywords become records, and messages speak of keywords.
+"""What the Python functions share: keywords become records, and messages name keywords.
 
-The commands and the functions have the same options, errors and notes. These are written once, with
-flags as on a command line; here `--exclude NAMES` becomes `exclude=NAMES`.
+Commands and functions have the same options, errors and notes. Messages are written once, with
+flags as on the command line; this module rewrites `--exclude NAMES` to `exclude=NAMES`.
 """
 
 import functools
@@ -29,10 +29,10 @@ Records = tuple[type[Dataclass], ...]
 def python_function(
     *records: type[Dataclass],
 ) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
-    """Return a decorator: what a function raises names its keywords, not the flags of a command.
+    """Return a decorator that makes errors name the function's keywords instead of flags.
 
     Args:
-        records: The options that the function has as keywords.
+        records: The records whose options the function takes as keywords.
     """
 
     def decorated(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -41,10 +41,10 @@ def python_function(
             try:
                 return function(*args, **kwargs)
             except DpselError as error:
-                told: BaseException | None = error
-                while isinstance(told, DpselError):
-                    told.args = tuple(in_python(str(part), records) for part in told.args)
-                    told = told.__cause__
+                link: BaseException | None = error
+                while isinstance(link, DpselError):
+                    link.args = tuple(in_python(str(part), records) for part in link.args)
+                    link = link.__cause__
                 raise
 
         return called
@@ -53,14 +53,14 @@ def python_function(
 
 
 class Warner(Reporter):
-    """Turns notes into Python warnings, which name keywords."""
+    """A reporter that turns notes into Python warnings, which name keywords."""
 
     def __init__(self, *records: type[Dataclass]) -> None:
-        """Know the options that the function has as keywords."""
+        """Take the records whose options are keywords of the function."""
         self._records = records
 
     def note(self, message: str) -> None:
-        """Warn, at the line that called the function."""
+        """Issue a warning at the line that called the function."""
         level, frame = 1, inspect.currentframe()
         while frame is not None and frame.f_back is not None:
             if not frame.f_globals["__name__"].startswith("dpsel."):
@@ -69,17 +69,17 @@ class Warner(Reporter):
         warnings.warn(in_python(message, self._records), UserWarning, stacklevel=level)
 
     def warn(self, message: str) -> None:
-        """Warn, like any note."""
+        """Issue a warning, as for any note."""
         self.note(message)
 
 
 def record_of(record: type[Record], given: Mapping[str, Any]) -> Record:
-    """Return a record with the values of its own fields, as its types want them.
+    """Make a record from keywords, converted to the types of its fields.
 
-    Choices may be given by their names, lists of texts and numbers as lists, paths as paths.
+    A choice may be given by name; a list of texts as one text, a list or another iterable.
 
     Raises:
-        UsageError: If a value is of another kind.
+        UsageError: If a value has the wrong type.
     """
     kinds = get_type_hints(record)
     names = [about.name for about in fields(record)]
@@ -87,7 +87,7 @@ def record_of(record: type[Record], given: Mapping[str, Any]) -> Record:
 
 
 def _value(value: Any, kind: Any, name: str) -> Any:
-    """Return a value as its type wants it."""
+    """Convert one value to the type of its field."""
     parts = get_args(kind) if isinstance(kind, UnionType) else (kind,)
     if value is None and NoneType in parts:
         return None
@@ -110,13 +110,13 @@ def _value(value: Any, kind: Any, name: str) -> Any:
 
 
 def _texts(value: Any) -> list[str]:
-    """Return one value, or all of a list, as texts."""
-    several = isinstance(value, Iterable) and not isinstance(value, str)
-    return [str(one) for one in value] if several else [str(value)]
+    """Return one value, or each value of an iterable, as text."""
+    is_list = isinstance(value, Iterable) and not isinstance(value, str)
+    return [str(one) for one in value] if is_list else [str(value)]
 
 
 def _number(value: Any, name: str, *, whole: bool) -> Any:
-    """Return a number as one of Python's own."""
+    """Convert a number, such as one of numpy's, to a Python number."""
     if whole:
         try:
             return operator.index(value)
@@ -133,20 +133,21 @@ _WORD = r"'[^']*'|[A-Z][A-Z,]*\b|[0-9]+\b|[a-z][a-z-]*\b(?:\|[a-z-]+)*"
 _FLAG = rf"--(?P<flag>[a-z][a-z-]*[a-z]|[a-z])\b(?: (?P<word>{_WORD}))?"
 _NAME = r"(?<![\w-])(?P<name>[a-z]+(?:-[a-z]+)+)(?![\w-])"
 _TABLE = r"\b(?P<table>INPUT|TABLE)\b"
-_SPOKEN = re.compile("|".join([_QUOTED, _COMMAND, _FLAG, _NAME, _TABLE]))
+_REWRITTEN = re.compile("|".join([_QUOTED, _COMMAND, _FLAG, _NAME, _TABLE]))
 
 
 def in_python(message: str, records: Records = ()) -> str:
-    """Return a message with flags as keywords and commands as functions; quoted names stay."""
+    """Rewrite a message: flags to keywords, commands to functions; quoted names stay."""
     known = _keywords(records)
 
-    def said(found: re.Match[str]) -> str:
+    def rewritten(found: re.Match[str]) -> str:
         if found["table"]:
             return "table"
         if found["name"]:
             return known[found["name"]][0] if found["name"] in known else found[0]
         if found["command"]:
-            return f"`{_function(found['command'], _SPOKEN.sub(said, found['rest']).strip())}`"
+            rest = _REWRITTEN.sub(rewritten, found["rest"]).strip()
+            return f"`{_function(found['command'], rest)}`"
         if not found["flag"]:
             return found[0]
         name, kind = known.get(found["flag"], (found["flag"].replace("-", "_"), None))
@@ -157,34 +158,34 @@ def in_python(message: str, records: Records = ()) -> str:
             return f"{name}={value}"
         return f"{name}{'' if _is_subject(found) else '='}{_after(found)}"
 
-    return _SPOKEN.sub(said, message)
+    return _REWRITTEN.sub(rewritten, message)
 
 
 def _keywords(records: Records) -> dict[str, tuple[str, Any]]:
-    """Return the name and the type of every option, by its flag."""
-    found = {}
+    """Return the keyword and the type of every option, by its flag without dashes."""
+    keywords = {}
     for record in records:
         kinds = get_type_hints(record)
         for about in fields(record):
             flag = about.metadata[KEY].flag.removeprefix("--")
-            found[flag] = about.name, kinds[about.name]
-    return found
+            keywords[flag] = about.name, kinds[about.name]
+    return keywords
 
 
 def _is_subject(found: re.Match[str]) -> bool:
-    """Return whether a sentence begins with this flag: `epsilon must be above 0`."""
+    """Return whether the flag is the subject of its sentence, as in `epsilon must be above 0`."""
     before, after = found.string[: found.start()], found.string[found.end("flag") :]
     begins = before.endswith((": ", "; ")) or not before
     return begins and after.startswith((":", " must ", " is "))
 
 
 def _after(found: re.Match[str]) -> str:
-    """Return a word after a flag that is no value of it."""
+    """Return the word after a flag, which is not its value."""
     return "" if found["word"] is None else f" {found['word']}"
 
 
 def _written(word: str | None, kind: Any) -> str | None:
-    """Return a word after a flag as a value in Python; None if it is none."""
+    """Return the word after a flag as a Python value; None if it is not a value."""
     if word is None or word[0] in "'0123456789":
         return word
     if word[0].isupper():
@@ -197,7 +198,7 @@ def _written(word: str | None, kind: Any) -> str | None:
 
 
 def _function(command: str, rest: str) -> str:
-    """Return a command as the function that does the same."""
+    """Return the Python call that does what a command does."""
     if command == "budget":
         verb, _, words = rest.partition(" ")
         name, _, keywords = words.partition(" ")

@@ -1,35 +1,35 @@
-"""Where the data's holder hears how things go."""
+"""The interface through which a run talks to the data holder: notes, warnings and progress."""
 
 import itertools
 from collections.abc import Callable
 
 
 class Reporter:
-    """Hears how things go, and says nothing: others say it. Nothing of it is for release."""
+    """A reporter that discards everything; subclasses show it. Nothing reported is for release."""
 
     def note(self, message: str) -> None:
-        """Say something the holder should know."""
+        """Report something the holder should know."""
 
     def hint(self, message: str) -> None:
-        """Say something useful, where nothing is wrong."""
+        """Report something useful when nothing is wrong."""
 
     def warn(self, message: str) -> None:
-        """Say something that the holder must know, and cannot ask to be spared."""
+        """Report something the holder must know; `--quiet` does not silence it."""
 
     def receipt(self, message: str) -> None:
-        """Say what was charged, or why nothing was."""
+        """Report what was charged, or why nothing was."""
 
     def table(self, title: str, rows: list[tuple[str, str]]) -> None:
-        """Show names and values."""
+        """Show a small table of names and values."""
 
     def size(self, file_bytes: int) -> None:
-        """Say that files of so many bytes are read now, from their start; 0 if that is unknown."""
+        """Start the progress of reading `file_bytes` bytes; 0 if the size is unknown."""
 
     def progress(self, done: float) -> None:
-        """Say which share of the table has been read."""
+        """Report the share of the work that is done, from 0 to 1."""
 
 
 def ticks(total: int, reporter: Reporter) -> Callable[[], None]:
-    """Return what to call when one of so many tasks is done."""
+    """Return a function to call after each of `total` tasks, which reports the progress."""
     done = itertools.count(1)
     return lambda: reporter.progress(next(done) / total)

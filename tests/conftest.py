@@ -1,5 +1,6 @@
 """No test may charge a ledger of whoever runs it; and where tests put their files."""
 
+import gc
 import os
 import shutil
 import sys
@@ -30,6 +31,13 @@ def pytest_configure(config: pytest.Config) -> None:
     quick = config.getoption("markexpr") == "not long"
     if quick and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage less often, and never among what all modules made: it saves 5 % of time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -41,7 +41,7 @@ PACKAGE = Path(dpsel.__file__).parent
 WATCHED = tuple(
     str(PACKAGE / part)
     for part in (
-        *("selection/run.py", "selection/stump.py", "selection/record.py", "core/release.py"),
+        *("selection/run.py", "selection/stump.py", "core/release.py", "core/selection.py"),
         *("budget/account.py", "budget/ledger.py", "budget/charges.py", "budget/database.py"),
         *("cli/releasing.py", "system/output.py"),
     )

@@ -11,11 +11,11 @@ import polars as pl
 import pyarrow as pa
 
 from dpsel.budget.account import NoAccount
-from dpsel.budget.place import Demands
+from dpsel.budget.payment import Demands
 from dpsel.cluster.place import Scheduler
 from dpsel.cluster.shards import Cluster
-from dpsel.core.release import Selection
 from dpsel.core.scores.base import Scores
+from dpsel.core.selection import Selection
 from dpsel.dictionary.options import DictionaryFile
 from dpsel.options import filled
 from dpsel.reporter import Reporter

@@ -11,7 +11,7 @@ import pytest
 import dpsel
 from dpsel.budget.charges import Terms
 from dpsel.core.guarantee import Neighbors
-from dpsel.core.release import Selection
+from dpsel.core.selection import Selection
 from dpsel.display import ALARM, ALARM_INK, block_html, printable, shortened
 from dpsel.evaluation.run import Evaluation
 from dpsel.planning.options import Guesses, Simulation, TargetGuess, Wish

@@ -121,7 +121,7 @@ def test_the_visits_answer_is_as_certain_as_the_documents_assume() -> None:
 def test_the_cost_of_rounding_is_what_the_proof_says() -> None:
     from dpsel.core.mechanisms.lipschitz import float_slack
 
-    text = (ROOT / "docs" / "privacy.md").read_text()
+    text = (ROOT / "docs" / "explanation" / "privacy.md").read_text()
     assert f"for d = 22,283 and k = 10, 4 eta is {float_slack(22_283, 10):.1e}" in text.replace(
         "For d", "for d"
     )
@@ -140,7 +140,7 @@ def test_every_command_is_in_the_readme() -> None:
     from dpsel.cli.app import COMMANDS
 
     for name in COMMANDS:
-        assert f"| `dpsel {name}` |" in README
+        assert f"| [`dpsel {name}`](docs/" in README
 
 
 def test_ci_finds_exactly_two_commands_in_the_readme() -> None:
@@ -233,7 +233,7 @@ def pairs_table() -> str:
 
 
 def test_the_table_of_pairs_is_that_of_the_registries() -> None:
-    page = (ROOT / "docs" / "methods.md").read_text()
+    page = (ROOT / "docs" / "reference" / "methods.md").read_text()
     start = page.index("-->\n", page.index("<!-- pairs:")) + len("-->\n")
     assert page[start : page.index("<!-- end of pairs -->")] == pairs_table()
 
@@ -242,6 +242,6 @@ def test_every_score_and_mechanism_is_explained() -> None:
     from dpsel.core.mechanisms.registry import MECHANISMS
     from dpsel.core.scores.registry import SCORES
 
-    text = (ROOT / "docs" / "methods.md").read_text()
+    text = (ROOT / "docs" / "reference" / "methods.md").read_text()
     for name in (*SCORES, *MECHANISMS):
         assert f"| `{name}`" in text

@@ -38,7 +38,7 @@ CORE_NEVER_NAMES = {
     *("__import__", "eval", "exec", "default_rng", "environ", "getenv"),
 }
 
-# Only core/release.py draws the system's randomness, calls a mechanism and makes a record.
+# Only core/release.py draws the system's randomness, calls a mechanism and makes a Selection.
 RELEASES = {"make_randomness", "SystemRandomness", "find_mechanism"}
 MECHANISMS = {
     *("canonical_lipschitz", "margin_lipschitz", "peeling", "oneshot_laplace"),
@@ -72,7 +72,6 @@ PUBLIC_SIDE = (
     "cards.",
     "cli.",
     "dictionary.options",
-    "selection.record",
     "selection.options",
     "preprocessing.options",
     "evaluation.options",
@@ -165,12 +164,15 @@ def test_imports_stay_on_their_side_of_the_wall(path: Path) -> None:
         ("core.median", "rng = np.random.default_rng()"),
         ("core.randomness", "seed = os.environ['SEED']"),
         ("core.release", "import polars"),
+        ("core.selection", "from dpsel.core.mechanisms.registry import find_mechanism"),
+        ("core.selection", "from dpsel.core.randomness import make_randomness"),
+        ("core.selection", "made = Selection(indices, names)"),
         ("budget.ledger", "import numpy as np"),
         ("cards.words", "import polars as pl"),
         ("cards.record", "from dpsel.tables.opening import open_table"),
         ("cli.select", "import polars"),
         ("cli.app", "import click"),
-        ("selection.record", "import pyarrow"),
+        ("selection.options", "import pyarrow"),
         ("preprocessing.run", "from dpsel.core.randomness import make_randomness"),
         ("auditing.mechanism", "from dpsel.core.randomness import SystemRandomness"),
         ("evaluation.sweep", "from dpsel.core.release import release"),

@@ -262,7 +262,7 @@ def test_errors_keep_their_class_and_exit_code_and_name_keywords() -> None:
     with pytest.raises(
         dpsel.InputError, match="leave them out with exclude='admitted,ward,"
     ) as text:
-        dpsel.select(VISITS, **{**ASK, "method": "kendall"})
+        dpsel.select(pl.read_csv(VISITS), **{**ASK, "method": "kendall"})
     assert text.value.exit_code == 3
     assert "--" not in str(text.value)
 

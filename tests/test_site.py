@@ -17,7 +17,7 @@ PAGES = (
     "tutorials/first_selection",
     "reference/commands",
     "explanation/sharp_edges",
-    "methods",
+    "reference/methods",
     "notebooks/hospital",
 )
 

@@ -1,1 +1,1 @@
-"""Audits of mechanisms, scores and whole commands, carried out on all cores."""
+"""`dpsel audit`: tests the guarantees of mechanisms, scores and the whole command from outside."""

@@ -1,4 +1,4 @@
-"""`dpsel.audit`, and what it shares with the command."""
+"""The Python function `dpsel.audit`, and what it shares with the command."""
 
 import warnings
 from collections.abc import Sequence
@@ -45,10 +45,10 @@ def audit(
     seed: int | None = None,
     threads: int | None = None,
 ) -> Certificate:
-    """Test a guarantee from outside: draw many times from neighboring inputs, and compare.
+    """Test a guarantee from the outside: draw many times from neighboring inputs, and compare.
 
-    A verdict that is not `pass` is no exception: look at `verdict` and `explanation`. A fail is
-    certain up to the confidence asked for; a pass is no proof.
+    A verdict other than `pass` does not raise an exception: look at `verdict` and `explanation`. A
+    fail is certain up to the requested confidence; a pass is no proof.
 
     Privacy:
         Guarantee: none is needed; it reads no data, and its inputs are made up.
@@ -57,27 +57,27 @@ def audit(
     Args:
         mechanism: A mechanism of `select`, or `printed-lipschitz`, a known bad example.
         score: A score.
-        command: Audit the command `dpsel select`, ledger and output included; `score` and
-            `mechanism` may say how.
+        command: Audit the command `dpsel select`, including ledger and output; `score` and
+            `mechanism` may choose its method.
         gamma: A parameter of the Lipschitz mechanisms.
         sampler: A parameter of the Lipschitz mechanisms.
         epsilon: The claimed privacy loss; 1 if not given.
         delta: The claimed delta, for peeling and oneshot-laplace.
-        neighbors: The relation that `score` or `command` is audited for.
-        rows_per_person: Audit `score` or `command` for persons with so many rows.
-        d: How many features there are.
+        neighbors: The neighboring relation that `score` or `command` is audited for.
+        rows_per_person: Audit `score` or `command` for persons with this many rows.
+        d: The number of features.
         k: How many features are selected.
         scores: Made-up scores in units of their sensitivity.
-        change: What the neighbor has more of each score, between -1 and 1.
-        worst_case: Search for the scores with the largest loss by the exact law.
+        change: What the neighbor adds to each score, between -1 and 1.
+        worst_case: Search for the scores with the largest loss under the exact law.
         tables: How many pairs of tables to try with `score`.
         samples: Draws from each input.
-        confidence: How sure all bounds are together.
-        seed: The same audit again, with seeded draws.
+        confidence: The joint confidence of all bounds.
+        seed: Makes the audit reproducible, with seeded draws.
         threads: How many processes draw; all cores if not given.
 
     Raises:
-        UsageError: If an argument does not fit.
+        UsageError: If an argument is invalid.
     """
     given = locals()
     request = make_audit_request(
@@ -90,8 +90,8 @@ def audit(
 
 
 def command_line(words: Sequence[str]) -> int:
-    """Run the command line in this process, and leave its filters of warnings as they were."""
-    # What is audited, not what audits: nothing else here knows the command line.
+    """Run the command line in this process, and restore its warning filters."""
+    # The command line is what is audited; nothing else in this folder imports it.
     from dpsel.cli.app import run
 
     with warnings.catch_warnings():
@@ -99,7 +99,7 @@ def command_line(words: Sequence[str]) -> int:
 
 
 def carry_out(request: AuditRequest, reporter: Reporter, command: "CommandLine") -> Certificate:
-    """Carry out an audit; each kind imports what it needs, and only that."""
+    """Carry out an audit; each kind imports only what it needs."""
     if isinstance(request, MechanismRequest):
         from dpsel.auditing.mechanism import audit_mechanism
 

@@ -1,4 +1,4 @@
-"""Certificates: what was audited, how, what was found, and words that say no more than that."""
+"""Certificates: what was audited and how, what was found, and the verdict that follows from it."""
 
 import math
 import platform
@@ -17,7 +17,7 @@ from dpsel.records import frozen
 
 @frozen
 class Check:
-    """One check: what it is about, and what was found."""
+    """One check: its name, whether it passed, and what was found."""
 
     name: str
     passed: bool
@@ -26,14 +26,14 @@ class Check:
 
 @frozen
 class PairFinding:
-    """Bounds of the loss from draws, and the exact loss beside them."""
+    """The loss at one pair of inputs: bounds from draws, and the exact loss."""
 
     name: str
     bounds: LossBounds
     exact: float | None
-    """The loss by the exact law; None where it is not known."""
-    stranger: Outcome | None
-    """An outcome whose count contradicts the exact law."""
+    """The loss under the exact law; None if the law is not known."""
+    contradiction: Outcome | None
+    """An outcome whose count contradicts the exact law, if there is one."""
 
 
 def found_at(
@@ -45,39 +45,39 @@ def found_at(
     delta: float,
     alpha: float,
 ) -> PairFinding:
-    """Return what draws from two inputs show, and what their exact laws say.
+    """Return what the draws from a pair of inputs show, and what their exact laws say.
 
     Args:
         name: The name of the pair.
-        tally: What was drawn.
+        tally: The counts of the draws.
         laws: The exact laws of both inputs, if they are known.
-        possible: How many outcomes there can be.
+        possible: The number of possible outcomes.
         delta: The delta of the guarantee.
-        alpha: The error that all of it may make.
+        alpha: The error probability of all bounds together.
     """
     bounds = loss_bounds(tally, possible, delta, alpha)
     if laws is None:
         return PairFinding(name, bounds, None, None)
-    stranger = disagreement(tally, laws, possible, alpha)
-    return PairFinding(name, bounds, loss(*laws, delta), stranger)
+    contradiction = disagreement(tally, laws, possible, alpha)
+    return PairFinding(name, bounds, loss(*laws, delta), contradiction)
 
 
-# Laws are integrated with errors far below this.
+# Laws come from numerical integration, with errors far below this.
 _EXACT_ERROR = 1e-9
 NO_PROOF = "A pass is no proof."
 
 
 class Verdict(StrEnum):
-    """What an audit comes to."""
+    """The verdict of an audit."""
 
     PASS = "pass"
-    """Nothing was found."""
+    """No violation was found."""
 
     FAIL = "fail"
     """The guarantee does not hold."""
 
     INCONCLUSIVE = "inconclusive"
-    """No loss above epsilon was shown, but the audit could not have its say."""
+    """No loss above epsilon was shown, but the draws allow no conclusion."""
 
 
 def judge_loss(
@@ -91,11 +91,11 @@ def judge_loss(
     """Return the verdict on a mechanism or a command, and why.
 
     Args:
-        findings: One for every pair.
-        checks: The plain checks.
-        epsilon: What is claimed.
-        confidence: Of all bounds together.
-        visible: The largest loss that so many draws could show.
+        findings: One finding per pair.
+        checks: The checks without statistics.
+        epsilon: The claimed epsilon.
+        confidence: The joint confidence of all bounds.
+        visible: The largest loss that this many draws could show.
     """
     shown = max(findings, key=lambda finding: finding.bounds.lower)
     if shown.bounds.lower > epsilon:
@@ -110,10 +110,10 @@ def judge_loss(
         if not check.passed:
             return Verdict.FAIL, f"{check.found}."
     for finding in findings:
-        if finding.stranger is not None:
+        if finding.contradiction is not None:
             return Verdict.INCONCLUSIVE, (
                 "no loss above epsilon was shown, but the draws do not follow the exact law "
-                f"(see {finding.stranger}), so that nothing said of the law holds for them."
+                f"(see {finding.contradiction}), so that nothing said of the law holds for them."
             )
     if visible <= epsilon:
         return Verdict.INCONCLUSIVE, (
@@ -124,7 +124,7 @@ def judge_loss(
 
 
 def _passed(findings: Sequence[PairFinding], epsilon: float, confidence: float) -> str:
-    """Return what is known of the loss that was not above epsilon."""
+    """Return what is known about a loss that was not above epsilon."""
     least = max(finding.bounds.lower for finding in findings)
     most = max(finding.bounds.upper for finding in findings)
     at_most = f" and at most {most:.4g}" if math.isfinite(most) else ""
@@ -138,13 +138,13 @@ def _passed(findings: Sequence[PairFinding], epsilon: float, confidence: float) 
 
 SCHEMA_ID = "dpsel.audit/1"
 _DIGITS = 6
-# More outcomes or rows than this are counted, not listed.
+# If there are more outcomes than this, the rest are counted, not listed; more rows are left out.
 _MOST_LISTED = 20
 
 
 @frozen
 class Certificate:
-    """A verdict with all that it rests on."""
+    """The verdict of an audit, with everything it is based on."""
 
     verdict: Verdict
     explanation: str
@@ -174,7 +174,7 @@ def loss_certificate(
     visible: float,
     libraries: Sequence[str],
 ) -> Certificate:
-    """Return the certificate of a mechanism or a command; findings come with their inputs."""
+    """Return the certificate of a mechanism or a command, from findings with their inputs."""
     found = [finding for _, finding in findings]
     verdict, why = judge_loss(
         found, checks, epsilon=epsilon, confidence=sampling.confidence, visible=visible
@@ -201,14 +201,14 @@ def loss_certificate(
 
 
 def plain_cells(rows: FloatArray) -> list[list[float | str]] | None:
-    """Return rows as plain values, None if they are many; what JSON has no number for, as text."""
+    """Return rows as plain values, or None if there are many; NaN and infinities as text."""
     if len(rows) > _MOST_LISTED:
         return None
     return [[cell if math.isfinite(cell) else str(cell) for cell in row] for row in rows.tolist()]
 
 
 def made_by(libraries: Sequence[str]) -> dict[str, Any]:
-    """Return what the audit was made with."""
+    """Return the versions of dpsel, Python and the libraries that the audit used."""
     installed = {name: installed_version(name) for name in libraries}
     return {
         "version": __version__,
@@ -217,7 +217,7 @@ def made_by(libraries: Sequence[str]) -> dict[str, Any]:
 
 
 def _pair(inputs: Mapping[str, Any], finding: PairFinding) -> dict[str, Any]:
-    """Return what was found at one pair."""
+    """Return what was found at one pair, as plain values."""
     return {
         "name": finding.name,
         **inputs,
@@ -225,12 +225,12 @@ def _pair(inputs: Mapping[str, Any], finding: PairFinding) -> dict[str, Any]:
         "upper_bound": rounded(finding.bounds.upper),
         "outcome": _outcome(finding.bounds),
         "exact_loss": rounded(finding.exact),
-        "follows_exact_law": None if finding.exact is None else finding.stranger is None,
+        "follows_exact_law": None if finding.exact is None else finding.contradiction is None,
     }
 
 
 def _outcome(bounds: LossBounds) -> dict[str, Any]:
-    """Return the outcomes that attain a lower bound."""
+    """Return the outcomes that attain a lower bound, as plain values."""
     listed = [
         list(outcome) if isinstance(outcome, tuple) else outcome
         for outcome in bounds.outcomes[:_MOST_LISTED]
@@ -243,7 +243,7 @@ def _outcome(bounds: LossBounds) -> dict[str, Any]:
 
 
 def rounded(value: float | None) -> float | None:
-    """Return a number with as many digits as mean something; None if it is infinite."""
+    """Return a number with 6 significant digits; None if it is infinite or NaN."""
     if value is None or not math.isfinite(value):
         return None
     return float(f"{value:.{_DIGITS}g}")

@@ -1,4 +1,4 @@
-"""The audit of `dpsel select` as a whole: real files in, records out."""
+"""The audit of `dpsel select` as a whole: from real files to the records it writes."""
 
 import json
 import tempfile
@@ -21,7 +21,7 @@ from dpsel.auditing.file_pairs import (
     write_pair,
 )
 from dpsel.auditing.loss import Outcome, Tally
-from dpsel.auditing.mechanism import NEXT_TO_NOTHING, Drawn, Draws, certified, counted, draws_seed
+from dpsel.auditing.mechanism import TINY_EPSILON, Drawn, Draws, certified, counted, draws_seed
 from dpsel.auditing.request import CommandRequest
 from dpsel.budget.amounts import Amount, cost_of
 from dpsel.budget.charges import Terms
@@ -34,13 +34,14 @@ from dpsel.reporter import Reporter
 from dpsel.system.text import json_text
 
 CommandLine = Callable[[Sequence[str]], int]
-"""Runs the words after `dpsel`, and returns the exit code; a function of a module."""
+"""Runs the arguments after `dpsel`, and returns the exit code. A function of a module, so it can
+be pickled."""
 LEDGER = "audit"
 _INTERRUPTED = 130
 
 
-def select_words(request: CommandRequest) -> dict[str, Any]:
-    """Return the options of `dpsel select` that are audited."""
+def select_options(request: CommandRequest) -> dict[str, Any]:
+    """Return the options with which `dpsel select` is audited."""
     bounds = {"lower": -1.0, "upper": 1.0} if find_score(request.score).needs_bounds else {}
     by_person = {"person": PERSON, "rows_per_person": request.unit.rows}
     return {
@@ -58,7 +59,7 @@ def select_words(request: CommandRequest) -> dict[str, Any]:
 
 
 def claimed(request: CommandRequest) -> Guarantee:
-    """Return the guarantee that the command is asked for."""
+    """Return the guarantee that the command must give."""
     scope = Scope(end_to_end=True, why="")
     return Guarantee(
         request.target.epsilon, request.neighbors, scope, request.unit, request.target.delta
@@ -66,8 +67,8 @@ def claimed(request: CommandRequest) -> Guarantee:
 
 
 @frozen
-class Left:
-    """What a run left behind: its exit code, what it printed, and the record in its file."""
+class RunOutput:
+    """The output of one run: its exit code, what it printed, and the record it wrote."""
 
     code: int
     out: str
@@ -76,93 +77,91 @@ class Left:
 
 
 @frozen
-class Desk:
-    """A folder of its own for some runs, with a ledger that pays for them."""
+class Workspace:
+    """A temporary folder for some runs, with a ledger that pays for them."""
 
     folder: Path
     ledger: LedgerFile | None
-    """None for seeded runs, for which the command takes no ledger: they are not private."""
+    """None for seeded runs: they are not private, so the command accepts no ledger for them."""
 
-    def words(self) -> list[str]:
-        """Return where the command finds its ledger, and puts its record."""
-        paying = (
-            [] if self.ledger is None else _words({"ledger": LEDGER, "ledger_file": self.place})
-        )
-        return [*paying, f"--output={self.output}", "--quiet"]
+    def flags(self) -> list[str]:
+        """Return the flags that tell the command its ledger and where to write its record."""
+        paying = {} if self.ledger is None else {"ledger": LEDGER, "ledger_file": self.ledger_path}
+        return [*_flags(paying), f"--output={self.record_path}", "--quiet"]
 
     @property
-    def place(self) -> Path:
-        """Return the ledger's file."""
+    def ledger_path(self) -> Path:
+        """Return the file of the ledger."""
         return self.folder / "ledger.sqlite3"
 
     @property
-    def output(self) -> Path:
-        """Return the record's file."""
+    def record_path(self) -> Path:
+        """Return the file of the record."""
         return self.folder / "record.json"
 
 
 @frozen
-class Releases:
-    """Runs of the command with the same options."""
+class CommandRuns:
+    """Runs the command with the same options again and again."""
 
     command_line: CommandLine
     options: Mapping[str, Any]
     guarantee: Guarantee
     rest: str = field(default="")
-    """What a record holds besides the selection: it must be the same in all of them."""
+    """The part of a record without the selection, as JSON; it must be the same in every record."""
 
     @contextmanager
-    def desk(self, runs: int, *, seeded: bool = False) -> Iterator[Desk]:
-        """Make room for runs, and a ledger with the cost of just so many."""
+    def workspace(self, runs: int, *, seeded: bool = False) -> Iterator[Workspace]:
+        """Make a workspace whose ledger can pay for exactly this many runs."""
         with tempfile.TemporaryDirectory(prefix="dpsel-audit-") as name:
-            desk = Desk(Path(name), None)
+            space = Workspace(Path(name), None)
             if not seeded:
                 person = PERSON if self.guarantee.unit.name == "person" else None
-                desk = replace(desk, ledger=LedgerFile(desk.place))
+                space = replace(space, ledger=LedgerFile(space.ledger_path))
                 cost, limit = cost_of(self.guarantee), Amount()
                 for _ in range(runs):
                     limit = limit.plus(cost)
-                LedgerFile(desk.place).make(
+                LedgerFile(space.ledger_path).make(
                     LEDGER, limit, Terms(self.guarantee.neighbors, person), with_folder=False
                 )
-            yield desk
+            yield space
 
-    def run(self, path: str, desk: Desk, seed: int | None) -> Left:
-        """Run the command line, and return what it leaves behind; its file is taken away."""
-        words = ["select", path, *_words({**self.options, "seed": seed}), *desk.words()]
+    def run(self, path: str, space: Workspace, seed: int | None) -> RunOutput:
+        """Run the command line, return its output, and remove the file it wrote."""
+        words = ["select", path, *_flags({**self.options, "seed": seed}), *space.flags()]
         out, err = TextIOWrapper(BytesIO(), "utf-8", write_through=True), StringIO()
         with redirect_stdout(out), redirect_stderr(err):
             code = self.command_line(words)
         if code == _INTERRUPTED:
             raise KeyboardInterrupt
-        record = desk.output.read_text() if desk.output.exists() else None
-        desk.output.unlink(missing_ok=True)
+        record = space.record_path.read_text() if space.record_path.exists() else None
+        space.record_path.unlink(missing_ok=True)
         out.seek(0)
-        return Left(code, out.read(), err.getvalue(), record)
+        return RunOutput(code, out.read(), err.getvalue(), record)
 
-    def record(self, path: str, desk: Desk, seed: int | None) -> dict[str, Any]:
+    def record(self, path: str, space: Workspace, seed: int | None) -> dict[str, Any]:
         """Run the command, and return its record."""
-        left = self.run(path, desk, seed)
-        if left.record is None:
-            why = left.err.rpartition("error: ")[2].partition("\n")[0]
+        output = self.run(path, space, seed)
+        if output.record is None:
+            why = output.err.rpartition("error: ")[2].partition("\n")[0]
             raise UsageError(f"the command that is audited released nothing: {why}")
-        found: dict[str, Any] = json.loads(left.record)
-        return found
+        record: dict[str, Any] = json.loads(output.record)
+        return record
 
-    def outcome(self, path: str, desk: Desk, seed: int | None) -> Outcome:
-        """Return the selected indices, or all that was left if anything else in it is new."""
-        left = self.run(path, desk, seed)
-        if left.code != 0 or left.out or left.record is None:
-            return json.dumps([left.code, left.out, left.record])
-        record = json.loads(left.record)
+    def outcome(self, path: str, space: Workspace, seed: int | None) -> Outcome:
+        """Return the selected indices, or all of the output if anything else in it differs."""
+        output = self.run(path, space, seed)
+        if output.code != 0 or output.out or output.record is None:
+            return json.dumps([output.code, output.out, output.record])
+        record = json.loads(output.record)
         indices = record["selected_indices"]
         named = record["selected_features"] == [feature_names(i + 1)[i] for i in indices]
-        plain = named and rest_of(record) == self.rest and json_text(record) == left.record
-        return tuple(indices) if plain else left.record
+        plain = named and rest_of(record) == self.rest and json_text(record) == output.record
+        return tuple(indices) if plain else output.record
 
 
-def _words(options: Mapping[str, Any]) -> list[str]:
-    """Return options as words of a command line."""
+def _flags(options: Mapping[str, Any]) -> list[str]:
+    """Return options as flags of a command line, without those that are None."""
     return [
         f"--{name.replace('_', '-')}={value}"
         for name, value in options.items()
@@ -170,34 +169,37 @@ def _words(options: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def release_some(releases: Releases, some: Draws) -> Counter[Outcome]:
-    """Return how often each outcome came up, in runs that one ledger pays for, and no more."""
-    with releases.desk(some.count, seeded=some.seed is not None) as desk:
+def release_some(runs: CommandRuns, some: Draws) -> Counter[Outcome]:
+    """Run the command some times, and return how often each outcome occurred.
+
+    One ledger pays for exactly these runs.
+    """
+    with runs.workspace(some.count, seeded=some.seed is not None) as space:
         return Counter(
-            releases.outcome(some.source, desk, draws_seed(some.seed, number))
+            runs.outcome(some.source, space, draws_seed(some.seed, number))
             for number in range(some.count)
         )
 
 
 def rest_of(record: Mapping[str, Any]) -> str:
-    """Return all of a record but the selection."""
-    left = {key: value for key, value in record.items() if not key.startswith("selected_")}
-    return json.dumps(left)
+    """Return a record without the selection, as JSON."""
+    rest = {key: value for key, value in record.items() if not key.startswith("selected_")}
+    return json.dumps(rest)
 
 
 _FRESH_RUNS = 32
 
 
-def check_claims(releases: Releases, path: str) -> Check:
-    """See whether a record claims what was asked for, end to end."""
-    with releases.desk(1) as desk:
-        record = releases.record(path, desk, None)
-    claimed, asked = record["guarantee"] or {}, releases.guarantee
+def check_claims(runs: CommandRuns, path: str) -> Check:
+    """Check that a record claims the requested guarantee, end to end."""
+    with runs.workspace(1) as space:
+        record = runs.record(path, space, None)
+    claimed, requested = record["guarantee"] or {}, runs.guarantee
     wanted = {
-        "epsilon": asked.epsilon,
-        "delta": asked.delta,
-        "neighbors": str(asked.neighbors),
-        "rows_per_unit": asked.unit.rows,
+        "epsilon": requested.epsilon,
+        "delta": requested.delta,
+        "neighbors": str(requested.neighbors),
+        "rows_per_unit": requested.unit.rows,
         "end_to_end": True,
     }
     wrong = [name for name, value in wanted.items() if claimed.get(name) != value]
@@ -205,45 +207,45 @@ def check_claims(releases: Releases, path: str) -> Check:
     return Check("claims", not wrong, found)
 
 
-def check_fresh_runs(request: CommandRequest, releases: Releases, path: str) -> Check:
-    """Run without a seed, at next to no epsilon: one record again and again means a fixed seed."""
+def check_fresh_runs(request: CommandRequest, runs: CommandRuns, path: str) -> Check:
+    """Check, with a tiny epsilon and no seed, that runs differ: else the seed would be fixed."""
     if request.d == request.target.k:
         return Check("fresh-randomness", True, "there is only one subset")
     tiny = replace(
-        releases,
-        options={**releases.options, "epsilon": NEXT_TO_NOTHING},
-        guarantee=replace(releases.guarantee, epsilon=NEXT_TO_NOTHING),
+        runs,
+        options={**runs.options, "epsilon": TINY_EPSILON},
+        guarantee=replace(runs.guarantee, epsilon=TINY_EPSILON),
     )
-    with tiny.desk(_FRESH_RUNS) as desk:
+    with tiny.workspace(_FRESH_RUNS) as space:
         seen = {
-            tuple(tiny.record(path, desk, None)["selected_indices"]) for _ in range(_FRESH_RUNS)
+            tuple(tiny.record(path, space, None)["selected_indices"]) for _ in range(_FRESH_RUNS)
         }
     found = "runs differ" if len(seen) > 1 else f"{_FRESH_RUNS} runs released the same: known noise"
     return Check("fresh-randomness", len(seen) > 1, found)
 
 
-def check_charge(releases: Releases, path: str) -> Check:
-    """See whether a ledger for two runs pays for the first and the second, and for no third."""
-    cost = cost_of(releases.guarantee)
-    with releases.desk(2) as desk:
+def check_charge(runs: CommandRuns, path: str) -> Check:
+    """Check that a ledger for two runs is charged for both, and refuses a third."""
+    cost = cost_of(runs.guarantee)
+    with runs.workspace(2) as space:
         for left in (cost, cost.less(cost)):
-            releases.record(path, desk, None)
-            if _left(desk) != left:
+            runs.record(path, space, None)
+            if _left(space) != left:
                 return Check("charge", False, "a ledger was charged with another epsilon or delta")
-        third = releases.run(path, desk, None)
+        third = runs.run(path, space, None)
     if third.code == BudgetError.exit_code and third.record is None:
         return Check("charge", True, "a ledger for two runs pays for no third")
     return Check("charge", False, "a ledger for two runs paid for a third")
 
 
-def _left(desk: Desk) -> Amount:
-    """Return what a ledger has left."""
-    assert desk.ledger is not None
-    return desk.ledger.standing(LEDGER).left
+def _left(space: Workspace) -> Amount:
+    """Return what the ledger has left."""
+    assert space.ledger is not None
+    return space.ledger.standing(LEDGER).left
 
 
 _RUNS_AT_ONCE = 50
-# Starting workers takes as long as so many runs.
+# Starting workers takes as long as this many runs.
 _WORTH_WORKERS = 2_000
 LIBRARIES = ("numpy", "scipy", "polars", "pyarrow")
 
@@ -251,10 +253,10 @@ LIBRARIES = ("numpy", "scipy", "polars", "pyarrow")
 def audit_command(
     request: CommandRequest, reporter: Reporter, command_line: CommandLine
 ) -> Certificate:
-    """Run the command on neighboring files, and bound the loss of what it releases.
+    """Run the command on neighboring files, and bound the privacy loss of its records.
 
     Every run that is counted goes through `command_line`, writes its record to a file, and is paid
-    for by a ledger; but for seeded ones, which no ledger may pay for.
+    for by a ledger. Seeded runs are the exception: no ledger may pay for them.
 
     Privacy:
         Guarantee: none is needed; the tables are made up.
@@ -273,30 +275,30 @@ def audit_command(
     pairs = file_pairs(maker, draws=sampling.samples, delta=target.delta, alpha=sampling.alpha)
     with tempfile.TemporaryDirectory(prefix="dpsel-audit-") as folder:
         places = [write_pair(pair, request.unit, Path(folder)) for pair in pairs]
-        releases = Releases(command_line, select_words(request), claimed(request))
+        runs = CommandRuns(command_line, select_options(request), claimed(request))
         seed = draws_seed(sampling.seed, "first")
-        with releases.desk(1, seeded=seed is not None) as desk:
-            first = releases.record(places[0][0], desk, seed)
+        with runs.workspace(1, seeded=seed is not None) as space:
+            first = runs.record(places[0][0], space, seed)
         checks = [
-            check_claims(releases, places[0][0]),
-            check_fresh_runs(request, releases, places[0][0]),
-            check_charge(releases, places[0][0]),
+            check_claims(runs, places[0][0]),
+            check_fresh_runs(request, runs, places[0][0]),
+            check_charge(runs, places[0][0]),
         ]
-        releases = replace(releases, rest=rest_of(first))
-        tallies = _released(request, releases, places, reporter)
+        runs = replace(runs, rest=rest_of(first))
+        tallies = _released(request, runs, places, reporter)
     return _certificate(request, maker, pairs, tallies, checks)
 
 
 def _released(
     request: CommandRequest,
-    releases: Releases,
+    runs: CommandRuns,
     places: Sequence[tuple[str, str]],
     reporter: Reporter,
 ) -> list[Tally]:
-    """Return what was released from every pair of files."""
+    """Return the counts of what was released from every pair of files."""
     few = 2 * request.sampling.samples * len(places) < _WORTH_WORKERS
     sampling = replace(request.sampling, threads=1) if few else request.sampling
-    return counted(release_some, releases, places, sampling, _RUNS_AT_ONCE, reporter)
+    return counted(release_some, runs, places, sampling, _RUNS_AT_ONCE, reporter)
 
 
 def _certificate(
@@ -306,7 +308,7 @@ def _certificate(
     tallies: Sequence[Tally],
     checks: Sequence[Check],
 ) -> Certificate:
-    """Return what the records of every pair show."""
+    """Return the certificate, from the records of every pair."""
     drawn = [
         Drawn(
             pair.name,

@@ -1,4 +1,8 @@
-"""The exact laws of all mechanisms, by name, for as few features as can be enumerated."""
+"""The exact laws of all mechanisms, for so few features that all subsets can be enumerated.
+
+A law is the probability of every subset of k features. The laws are written independently of the
+mechanisms, which are audited against them.
+"""
 
 import itertools
 import math
@@ -17,18 +21,18 @@ Class = tuple[int, int]
 Law = dict[Subset, float]
 Size = Callable[[int, int, int], int]
 
-# Utilities are cut off so far from that of the top set, as docs/privacy.md says.
+# Utilities are capped at this distance from that of the top set: see docs/explanation/privacy.md.
 _CAP_MARGIN = 128.0
 _MOST_NODES = 1000
 
 
 def right_size(h: int, t: int, k: int) -> int:
-    """C(t-h-2, k-h-1), and 1 for the top set."""
+    """Return the size of a class: C(t-h-2, k-h-1), and 1 for the top set."""
     return 1 if t == k else math.comb(t - h - 2, k - h - 1)
 
 
 def printed_size(h: int, t: int, k: int) -> int:
-    """The size printed in the paper, whose classes overlap."""
+    """Return the size that the paper prints; its classes overlap."""
     return 1 if t == k else math.comb(t - h - 1, k - h - 1)
 
 
@@ -38,7 +42,7 @@ def subset_law(x: Sequence[float], k: int, epsilon: float, gamma: float = 0.5) -
 
 
 def margin_law(x: Sequence[float], k: int, epsilon: float, gamma: float = 0.5) -> Law:
-    """Return the law of margin-lipschitz, in which the top set gains by how far it is ahead."""
+    """Return the law of margin-lipschitz, in which the top set gains by its lead over the rest."""
     return _lipschitz_law(x, k, epsilon, gamma, margin=True)
 
 
@@ -55,11 +59,11 @@ def _lipschitz_law(
         best_out = max(x[i] for i in range(len(x)) if i not in subset)
         least = best_out if margin else max(best_out, worst_in)
         utilities.append(gamma * worst_in - (1 - gamma) * least)
-    # The top set's utility without a margin, from which all others are cut off.
+    # The utility of the top set without a margin, from which the cap is measured.
     middle = (2 * gamma - 1) * sorted(x)[-k]
     cap = math.log(len(subsets)) + _CAP_MARGIN
-    # For one feature, or all but one, and equal weights, utilities are half of a single score each,
-    # less what all have in common.
+    # With equal weights and k = 1 or d - 1, each utility is half of a single score, up to a
+    # constant that is the same for all subsets.
     halved = not margin and gamma == 0.5 and k in (1, len(x) - 1)
     weight = epsilon if halved else 0.5 * epsilon
     values = np.clip(weight * (np.array(utilities) - middle), -cap, cap)
@@ -70,7 +74,7 @@ def _lipschitz_law(
 def class_law(
     x: Sequence[float], k: int, epsilon: float, gamma: float = 0.5, size: Size = right_size
 ) -> dict[Class, float]:
-    """Return the probability of every class (h, t)."""
+    """Return the probability of every class (h, t) under the Lipschitz mechanism."""
     ordered = sorted(x, reverse=True)
     classes = [(k - 1, k)] + [(h, t) for h in range(k) for t in range(k + 1, len(x) + 1)]
     utilities = [gamma * ordered[t - 1] - (1 - gamma) * ordered[h] for h, t in classes]
@@ -82,7 +86,7 @@ def class_law(
 def printed_subset_law(x: Sequence[float], k: int, epsilon: float, gamma: float = 0.5) -> Law:
     """Return the law of the paper's printed algorithm: its sizes, and its overlapping bodies.
 
-    It is not private, and is kept as the example of a mechanism that an audit has to refuse.
+    It is not private, and is kept as an example of a mechanism that must fail an audit.
     """
     order = sorted(range(len(x)), key=lambda i: -x[i])
     law: Law = {}
@@ -96,11 +100,11 @@ def printed_subset_law(x: Sequence[float], k: int, epsilon: float, gamma: float 
 
 
 def flip_law(utilities: FloatArray, sizes: FloatArray) -> FloatArray:
-    """Return the chance of every class of equal subsets under permute-and-flip."""
+    """Return the probability of every class of equal subsets under permute-and-flip."""
     nodes, weights = _quadrature(min(_MOST_NODES, int(sizes.sum()) // 2 + 2))
     s = 0.5 * (nodes + 1)
     p = np.exp(utilities - utilities.max())
-    # One factor of the winner's class is the winner itself.
+    # One factor of the winner's class belongs to the winner itself, so it is divided out.
     log_factors = sizes[:, None] * np.log1p(-p[:, None] * (1 - s))
     log_rest = log_factors.sum(axis=0) - np.log1p(-p[:, None] * (1 - s))
     chances: FloatArray = sizes * p * (0.5 * np.exp(log_rest) @ weights)
@@ -109,27 +113,27 @@ def flip_law(utilities: FloatArray, sizes: FloatArray) -> FloatArray:
 
 @lru_cache(maxsize=64)
 def _quadrature(count: int) -> tuple[FloatArray, FloatArray]:
-    """Return the places and weights of Gauss and Legendre on [-1, 1]."""
+    """Return the nodes and weights of Gauss-Legendre quadrature on [-1, 1]."""
     return np.polynomial.legendre.leggauss(count)
 
 
 def is_law(law: Law) -> bool:
-    """Return whether chances are positive and add up to 1, as far as a quadrature can tell."""
+    """Return whether all probabilities are positive and sum to 1, up to errors of quadrature."""
     return min(law.values()) > 0 and math.isclose(sum(law.values()), 1.0, abs_tol=1e-9)
 
 
 PRINTED = "printed-lipschitz"
 """The algorithm as the paper prints it: not private, and known to audits only."""
 
-# Beyond so many terms a law takes too long.
+# A law with more terms than this takes too long.
 _MOST_TERMS = 5000
 
 
 def peeling_law(x: Sequence[float], k: int, epsilon: float, delta: float = 0.0) -> Law:
     """Return the law of k rounds of the exponential mechanism.
 
-    What a round has of epsilon is the mechanism's own sum; that it keeps to epsilon and delta is
-    what an audit finds in the law.
+    The epsilon of one round comes from the mechanism itself; whether all rounds together keep to
+    epsilon and delta is what an audit checks with this law.
     """
 
     def softmax(values: FloatArray) -> FloatArray:
@@ -152,7 +156,7 @@ def permute_and_flip_law(x: Sequence[float], k: int, epsilon: float) -> Law:
 def laplace_law(x: Sequence[float], k: int, epsilon: float, delta: float = 0.0) -> Law:
     """Return the law of one-shot Laplace.
 
-    Integrates over the smallest selected value: piece by piece between the scores, where the
+    It integrates over the smallest selected value, piecewise between the scores, where the
     integrand is a polynomial of exponentials.
     """
     scale = 2.0 * min(k, max(1, len(x) - k))
@@ -180,9 +184,9 @@ def laplace_law(x: Sequence[float], k: int, epsilon: float, delta: float = 0.0) 
 
 
 def joint_law(x: Sequence[float], k: int, epsilon: float) -> Law:
-    """Return the law of the joint exponential mechanism, as that of sets."""
+    """Return the law of the joint exponential mechanism, for sets instead of sequences."""
     limit = k * math.log(len(x)) + 128.0
-    # With one feature it is the exponential mechanism.
+    # With k = 1 it is the exponential mechanism.
     values = _weighted(x, k, epsilon / (2 if k == 1 else 4), limit)
     ordered = np.sort(values)[::-1]
     law: Law = {}
@@ -196,7 +200,7 @@ def joint_law(x: Sequence[float], k: int, epsilon: float) -> Law:
 
 @frozen
 class KnownLaw:
-    """A law, the parameters it depends on, and how many terms it takes."""
+    """A law, the parameters it depends on, and the number of terms it computes."""
 
     of: Callable[..., Law]
     parameters: tuple[str, ...] = ()
@@ -217,7 +221,7 @@ LAWS: dict[str, KnownLaw] = {
 def exact_law(
     name: str, x: Sequence[float], k: int, epsilon: float, parameters: Mapping[str, Any]
 ) -> Law | None:
-    """Return the chance of every k-subset; None where it is not known, or takes too long.
+    """Return the probability of every k-subset; None if it is not known or takes too long.
 
     Args:
         name: The name of a mechanism.
@@ -234,12 +238,12 @@ def exact_law(
 
 
 def _limit(d: int) -> float:
-    """Return how far scores are looked at, in units of the noise."""
+    """Return the cap on distances of scores, in units of the noise."""
     return math.log(d) + 128.0
 
 
 def _rounds_law(values: FloatArray, k: int, one_round: Callable[[FloatArray], FloatArray]) -> Law:
-    """Return the law of k rounds without replacement, from the law of one among those left."""
+    """Return the law of k rounds without replacement, from the law of one round."""
     law: Law = {(): 1.0}
     for _ in range(k):
         following: Law = {}
@@ -253,11 +257,11 @@ def _rounds_law(values: FloatArray, k: int, one_round: Callable[[FloatArray], Fl
 
 
 def _weighted(x: Sequence[float], k: int, epsilon_per_unit: float, limit: float) -> FloatArray:
-    """Return weighted distances from the k-th largest score, cut off at the limit."""
+    """Return weighted distances from the k-th largest score, clipped at the limit."""
     moved = (np.array(x, dtype=np.float64) - sorted(x)[-k]) * epsilon_per_unit
     return np.clip(moved, -limit, limit)
 
 
 def _filled(ends: tuple[float, float]) -> FloatArray:
-    """Return points between two, no farther apart than 1."""
+    """Return points from one end to the other, no farther apart than 1."""
     return np.linspace(*ends, math.ceil(ends[1] - ends[0]) + 1)

@@ -1,4 +1,4 @@
-"""The privacy loss of two laws: from the laws themselves, or bounded from counted draws."""
+"""The privacy loss between two laws: exactly from the laws, or bounded from counts of draws."""
 
 import math
 from collections import Counter
@@ -15,8 +15,8 @@ from dpsel.records import frozen
 def one_way_loss(p: FloatArray, q: FloatArray, delta: float = 0.0) -> tuple[float, BoolArray]:
     """Return the largest log((p(S) - delta) / q(S)) over sets S of outcomes, and such a set.
 
-    The set is {p > c q} for some c, so it is one of the first few when outcomes are in the order
-    of p / q. With delta = 0 it is a single outcome. The loss is -inf if no p(S) exceeds delta.
+    The set is {p > c q} for some c, so it consists of the first few outcomes in the order of p / q.
+    With delta = 0 it is a single outcome. The loss is -inf if no p(S) exceeds delta.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(p > 0, p / q, -1.0)
@@ -38,11 +38,11 @@ def loss(law: Law, other: Law, delta: float = 0.0) -> float:
 
 Outcome = Hashable
 Place = tuple[int, int]
-"""Which of the two inputs, and which part of the draws."""
+"""The input, 0 or 1, and the part of the draws."""
 
 PARTS = 4
-"""The first part of the draws ranks outcomes, the second says how many make a set, and the others
-test it."""
+"""The first part of the draws ranks the outcomes, the second decides how many form a set, and the
+others test that set."""
 
 
 @frozen
@@ -54,7 +54,7 @@ class Tally:
 
     @staticmethod
     def of(counters: Mapping[Place, Counter[Outcome]]) -> "Tally":
-        """Return the counts of outcomes, in an order that depends on nothing but them."""
+        """Return the counts of outcomes, which are sorted so that their order is reproducible."""
         seen = sorted({outcome for counter in counters.values() for outcome in counter}, key=repr)
         counts = np.zeros((2, PARTS, len(seen)), dtype=np.int64)
         for (which, part), counter in counters.items():
@@ -68,18 +68,18 @@ class Tally:
 
 
 _MANY_DRAWS = 1_000_000
-# A law is integrated: a chance of 1 may come out as a bit more.
+# A law comes from numerical integration: a probability of 1 may be slightly too large.
 _LAW_ERROR = 1e-9
 
 
 def lowest_chance(count: NumberArray, draws: float, alpha: float) -> FloatArray:
-    """Return what the chance is at least, but for an error of alpha."""
+    """Return a lower confidence bound of a probability, with error alpha (Clopper-Pearson)."""
     some = np.maximum(count, 1e-9)
     return np.where(np.asarray(count) > 0, betaincinv(some, draws - some + 1, alpha), 0.0)
 
 
 def highest_chance(count: NumberArray, draws: float, alpha: float) -> FloatArray:
-    """Return what the chance is at most, but for an error of alpha."""
+    """Return an upper confidence bound of a probability, with error alpha (Clopper-Pearson)."""
     rest = np.maximum(draws - np.asarray(count), 1e-9)
     found = betainccinv(draws - rest + 1, rest, alpha)
     return np.where(np.asarray(count) < draws, found, 1.0)
@@ -87,24 +87,24 @@ def highest_chance(count: NumberArray, draws: float, alpha: float) -> FloatArray
 
 @frozen
 class LossBounds:
-    """The loss is at least `lower` and at most `upper`, with the confidence asked for."""
+    """The loss is at least `lower` and at most `upper`, with the requested confidence."""
 
     lower: float
     upper: float
     outcomes: tuple[Outcome, ...]
-    """The outcomes that show the lower bound, together."""
+    """The outcomes that together show the lower bound."""
     likelier: int
-    """The input, 0 or 1, under which they are likelier."""
+    """The input, 0 or 1, under which these outcomes are likelier."""
 
 
 def loss_bounds(tally: Tally, possible: int, delta: float, alpha: float) -> LossBounds:
     """Return bounds of the (epsilon, delta) loss between two inputs; `upper` may be infinite.
 
     Args:
-        tally: What was drawn.
-        possible: How many outcomes there can be, drawn or not.
+        tally: The counts of the draws.
+        possible: The number of possible outcomes, drawn or not.
         delta: The delta of the guarantee.
-        alpha: The chance that the loss is outside of the bounds is at most so much.
+        alpha: The largest probability that the loss lies outside the bounds.
     """
     lower, upper = _chances(tally, possible, alpha)
     candidates = [_best_single(lower[p], upper[q], delta, p) for p, q in ((0, 1), (1, 0))] + [
@@ -122,9 +122,9 @@ def loss_bounds(tally: Tally, possible: int, delta: float, alpha: float) -> Loss
 def disagreement(
     tally: Tally, laws: tuple[Law, Law], possible: int, alpha: float
 ) -> Outcome | None:
-    """Return an outcome whose exact chance is outside of its bounds; None if there is none.
+    """Return an outcome whose exact probability lies outside its bounds; None if there is none.
 
-    The bounds are those of `loss_bounds` for single outcomes: they take no further error.
+    The bounds are those of `loss_bounds` for single outcomes, so they add nothing to the error.
     """
     lower, upper = _chances(tally, possible, alpha)
     for which, law in enumerate(laws):
@@ -141,7 +141,7 @@ def disagreement(
 
 
 def visible_loss(draws: int, possible: int, delta: float, alpha: float) -> float:
-    """Return the largest lower bound that so many draws of each input could show."""
+    """Return the largest lower bound that this many draws from each input could show."""
     everything, nothing = np.array(float(draws)), np.array(0.0)
     each = _single(alpha, possible)
     lowest = float(lowest_chance(everything, draws, each)) - delta
@@ -149,10 +149,11 @@ def visible_loss(draws: int, possible: int, delta: float, alpha: float) -> float
 
 
 def expected_bound(laws: tuple[Law, Law], draws: int, delta: float, alpha: float) -> float:
-    """Return about what lower bound so many draws, a million at least, would show of two laws.
+    """Return roughly the lower bound that this many draws from two laws would show.
 
-    It is what pairs of inputs are chosen by: a loss that only rare outcomes have counts little.
-    Fewer draws than a million might show nothing of any pair, and could not choose.
+    Pairs of inputs are chosen by it: a loss that only rare outcomes have counts little. The number
+    of draws is taken as a million at least; fewer might show no loss at any pair, so that no pair
+    could be preferred.
     """
     draws = max(draws, _MANY_DRAWS)
     keys = sorted(laws[0])
@@ -168,17 +169,17 @@ def expected_bound(laws: tuple[Law, Law], draws: int, delta: float, alpha: float
 
 
 def _draws(tally: Tally) -> int:
-    """Return how many draws there were of each input."""
+    """Return the number of draws from each input."""
     return int(tally.whole[0].sum())
 
 
 def _single(alpha: float, possible: int) -> float:
-    """Return the error of one bound of one outcome of one input."""
+    """Return the error of one bound, for one outcome and one input."""
     return 0.5 * alpha / (4 * possible)
 
 
 def _chances(tally: Tally, possible: int, alpha: float) -> tuple[FloatArray, FloatArray]:
-    """Return lower and upper bounds of every chance, by input and outcome."""
+    """Return lower and upper bounds of every probability, by input and outcome."""
     counts, each = tally.whole, _single(alpha, possible)
     draws = counts.sum(axis=1, keepdims=True)
     return lowest_chance(counts, draws, each), highest_chance(counts, draws, each)
@@ -198,7 +199,7 @@ def _best_single(
 def _best_set(
     tally: Tally, p: int, q: int, delta: float, alpha: float
 ) -> tuple[float, BoolArray, int]:
-    """Return a lower bound of the loss by a set, chosen by some draws and tested by others."""
+    """Return a lower bound of the loss from a set, chosen by some draws and tested by others."""
     each = 0.5 * alpha / 4
     ranking, sizing = tally.counts[:, 0], tally.counts[:, 1]
     order = _by_ratio(ranking[p], ranking[q])
@@ -212,14 +213,14 @@ def _best_set(
 
 
 def _by_ratio(first: NumberArray, second: NumberArray) -> IntArray:
-    """Return the places of outcomes, those first that are likelier under the first input."""
+    """Return the positions of outcomes, those likelier under the first input first."""
     return np.argsort(-(first + 0.5) / (second + 0.5), kind="stable")
 
 
 def _set_losses(
     order: IntArray, first: NumberArray, second: NumberArray, delta: float, alpha: float
 ) -> FloatArray:
-    """Return what the first 1, 2, ... outcomes show together."""
+    """Return the lower bounds of the loss from the first 1, 2, ... outcomes together."""
     lowest = lowest_chance(np.cumsum(first[order]), float(first.sum()), alpha)
     highest = highest_chance(np.cumsum(second[order]), float(second.sum()), alpha)
     with np.errstate(divide="ignore"):
@@ -227,15 +228,15 @@ def _set_losses(
 
 
 def _most(upper: FloatArray, lower: FloatArray, delta: float, unseen: bool) -> float:
-    """Return an upper bound of the loss; nothing is known of outcomes that were never drawn."""
+    """Return an upper bound of the loss; infinite if some outcomes were never drawn."""
     return math.inf if unseen else one_way_loss(upper, lower, delta)[0]
 
 
 def _log_ratio(lowest: float, highest: float) -> float:
-    """Return the log of a ratio, -inf if it is not positive."""
+    """Return the log of a ratio; -inf if it is not positive."""
     return math.log(lowest / highest) if lowest > 0 else -math.inf
 
 
 def _chance(law: Mapping[tuple[int, ...], float], outcome: Outcome) -> float:
-    """Return the chance of an outcome, 0 if the law does not know it."""
+    """Return the probability of an outcome; 0 if the law does not have it."""
     return law.get(outcome, 0.0) if isinstance(outcome, tuple) else 0.0

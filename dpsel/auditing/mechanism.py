@@ -1,4 +1,4 @@
-"""The audit of a mechanism: many draws from neighboring scores, and the exact law beside them."""
+"""The audit of a mechanism: many draws from neighboring scores, compared with the exact law."""
 
 import math
 from collections import Counter
@@ -29,7 +29,7 @@ Work = Callable[[Any, "Draws"], Counter[Any]]
 
 @frozen
 class Draws:
-    """Some draws from one input, which is scores or a file."""
+    """A task: some draws from one input, which is a list of scores or a file."""
 
     source: Any
     count: int
@@ -44,7 +44,7 @@ def counted(
     at_once: int,
     reporter: Reporter,
 ) -> list[Tally]:
-    """Return a tally for every pair of inputs, of as many draws from both as `sampling` says."""
+    """Draw from both inputs of every pair as often as `sampling` says, and count the outcomes."""
     places: dict[str, tuple[int, Place]] = {}
     tasks: dict[str, Draws] = {}
     for pair, which, part in product(range(len(pairs)), range(2), range(PARTS)):
@@ -66,41 +66,41 @@ def counted(
 
 
 def _counts(samples: int, part: int, at_once: int) -> list[int]:
-    """Return how many draws to make at once, until one part of the samples is drawn."""
+    """Return the sizes of the batches in which one part of the samples is drawn."""
     wanted = samples * (part + 1) // PARTS - samples * part // PARTS
     whole, rest = divmod(wanted, at_once)
     return [at_once] * whole + ([rest] if rest else [])
 
 
 def draws_seed(seed: int | None, *parts: object) -> int | None:
-    """Return the seed of some draws, None for the system's randomness."""
+    """Return a seed derived for some draws; None for the system's randomness."""
     return None if seed is None else derived_seed(seed, *parts)
 
 
 def draw_some(target: Any, some: Draws) -> Counter[Outcome]:
-    """Return how often each outcome was drawn. `target` is a MechanismTarget, or draws like one."""
+    """Return how often each outcome was drawn. `target` has the `draw` of a MechanismTarget."""
     rows = target.draw(some.source, some.count, some.seed)
     found, counts = np.unique(rows, axis=0, return_counts=True)
     return Counter(dict(zip(map(tuple, found.tolist()), counts.tolist(), strict=True)))
 
 
 # So small that all subsets are equally likely, whatever the scores.
-NEXT_TO_NOTHING = 1e-9
+TINY_EPSILON = 1e-9
 _FRESH_DRAWS = 64
-# Beyond every cut-off: the features behind are as far behind as they can be.
+# Farther than any cap on scores, so the other features are as far behind as possible.
 _FAR_BEHIND = 1e9
 _REACH_DRAWS = 100
 _REACH_TRIES = 40
 
 
 def check_fresh(target: MechanismTarget, d: int) -> Check:
-    """Draw twice without a seed, at next to no epsilon: equal rows mean a fixed seed.
+    """Check, with a tiny epsilon and no seed, that two runs differ: else the seed would be fixed.
 
-    A right mechanism draws the same 64 rows again with a chance of at most 2^-64.
+    A correct mechanism draws the same 64 rows again with probability at most 2^-64.
     """
     if d == target.k:
         return Check("fresh-randomness", True, "there is only one subset")
-    uniform = replace(target, epsilon=NEXT_TO_NOTHING)
+    uniform = replace(target, epsilon=TINY_EPSILON)
     first, second = (uniform.draw([0.0] * d, _FRESH_DRAWS, None) for _ in range(2))
     same = np.array_equal(first, second)
     found = "two runs drew the same: the noise can be known" if same else "two runs drew otherwise"
@@ -108,7 +108,7 @@ def check_fresh(target: MechanismTarget, d: int) -> Check:
 
 
 class ExtremeRandomness:
-    """Words that are all zeros, or a single one, most of the time: they make extreme noise."""
+    """Random words that are mostly all zeros or have a single one: they make extreme noise."""
 
     private = False
 
@@ -125,10 +125,10 @@ class ExtremeRandomness:
 
 
 def check_reach(target: MechanismTarget, d: int) -> Check:
-    """See whether features far behind can win at all, by words that make extreme noise.
+    """Check that features far behind can win at all, with random words that make extreme noise.
 
-    Under a pure guarantee an outcome that is possible for some scores is possible for all. Noise
-    from 53-bit uniforms ends at 37, so that subsets farther behind never win.
+    Under pure differential privacy, an outcome that is possible for some scores is possible for
+    all. Noise from 53-bit uniforms ends at 37, so subsets farther behind would never win.
     """
     if target.name not in MECHANISMS or d == target.k:
         return Check("reach", True, "does not apply")
@@ -144,7 +144,7 @@ def check_reach(target: MechanismTarget, d: int) -> Check:
 
 
 def check_sets(outcomes: Iterable[Outcome], d: int, k: int) -> Check:
-    """See whether every outcome is a set: k different indices, ascending."""
+    """Check that every outcome is a set: k different indices, ascending."""
     for outcome in outcomes:
         if not _is_set(outcome, d, k):
             return Check("sets", False, f"{outcome} is not a set of {k} ascending indices")
@@ -160,7 +160,7 @@ def _is_set(outcome: Outcome, d: int, k: int) -> bool:
 
 @frozen
 class Drawn:
-    """One pair of inputs: as they are printed, their exact laws, and what was drawn from them."""
+    """A pair of inputs: as they are printed, their exact laws, and the counts of their draws."""
 
     name: str
     inputs: Mapping[str, Any]
@@ -177,7 +177,7 @@ def certified(
     checks: Sequence[Check],
     libraries: Sequence[str],
 ) -> Certificate:
-    """Return what the draws from all pairs show."""
+    """Return the certificate, from the draws of all pairs."""
     possible, alpha = math.comb(d, target.k), sampling.alpha / len(drawn)
     findings = [
         found_at(
@@ -205,13 +205,13 @@ def certified(
 
 
 _DRAWS_AT_ONCE = 25_000
-# Starting workers takes as long as so many draws.
+# Starting workers takes as long as this many draws.
 _WORTH_WORKERS = 200_000
 LIBRARIES = ("numpy", "scipy")
 
 
 def audit_mechanism(request: MechanismRequest, reporter: Reporter) -> Certificate:
-    """Draw from neighboring scores, and bound the loss that shows.
+    """Draw from neighboring scores, and bound the privacy loss from the counts.
 
     Privacy:
         Guarantee: none is needed; the scores are made up.
@@ -236,7 +236,7 @@ def score_pairs(request: MechanismRequest) -> tuple[ScorePair, ...]:
 def mechanism_certificate(
     request: MechanismRequest, pairs: Sequence[ScorePair], tallies: Sequence[Tally]
 ) -> Certificate:
-    """Return what the draws of every pair show."""
+    """Return the certificate of a mechanism, from the draws of every pair."""
     target = request.target
     drawn = [
         Drawn(
@@ -255,7 +255,7 @@ def mechanism_certificate(
 def _drawn(
     request: MechanismRequest, pairs: Sequence[ScorePair], reporter: Reporter
 ) -> list[Tally]:
-    """Return what was drawn from every pair."""
+    """Return the counts of the draws from every pair."""
     few = request.sampling.samples * len(pairs) < _WORTH_WORKERS
     sampling = replace(request.sampling, threads=1) if few else request.sampling
     inputs = [(pair.scores, pair.neighbor) for pair in pairs]

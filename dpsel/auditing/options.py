@@ -1,6 +1,6 @@
-"""The options of `audit`: each group is a record.
+"""The options of `audit`. Each group is a record.
 
-Imports nothing heavy: the command line shows these, and `--help` is instant.
+It imports nothing heavy: the command line needs it for `--help`, which must be instant.
 """
 
 from dpsel.core.guarantee import Neighbors
@@ -8,30 +8,30 @@ from dpsel.core.mechanisms import Sampler
 from dpsel.options import option
 from dpsel.records import frozen
 
-WHAT, CLAIM = "What is audited", "What it claims"
+WHAT, CLAIM = "What to audit", "Claimed guarantee"
 INPUTS, SAMPLING = "Neighboring inputs", "Sampling"
 
 
 @frozen(kw_only=True)
 class Audited:
-    """What is audited: a mechanism, a score, or the command that has both."""
+    """What is audited: a mechanism, a score, or the command that uses both."""
 
     mechanism: str | None = option(
         "--mechanism NAME",
-        "A mechanism of `dpsel select`, or printed-lipschitz: the algorithm as the paper prints "
-        "it, a known bad example.",
+        "A mechanism of `dpsel select`, or printed-lipschitz: the algorithm as printed in the "
+        "paper, a known bad example.",
         None,
         panel=WHAT,
     )
     score: str | None = option(
         "--score NAME",
-        "A score: dot, covariance, kendall, or one of another package.",
+        "A score: dot, covariance, kendall, or one from another package.",
         None,
         panel=WHAT,
     )
     command: bool = option(
         "--command",
-        "`dpsel select`, ledger and output included; --score and --mechanism may say how.",
+        "`dpsel select`, including ledger and output; --score and --mechanism can set its method.",
         False,
         panel=WHAT,
     )
@@ -45,7 +45,7 @@ class Audited:
 
 @frozen(kw_only=True)
 class Claim:
-    """What is claimed of it."""
+    """The guarantee that is claimed."""
 
     epsilon: float | None = option(
         "--epsilon E", "The claimed privacy loss.", None, shown="1", panel=CLAIM
@@ -59,14 +59,14 @@ class Claim:
     )
     neighbors: Neighbors | None = option(
         "--neighbors",
-        "The relation that --score or --command is audited for.",
+        "The neighboring relation to audit --score or --command for.",
         None,
         shown="both for --score, add-remove for --command",
         panel=CLAIM,
     )
     rows_per_person: int | None = option(
         "--rows-per-person R",
-        "Audit --score or --command for persons with R rows, not for rows.",
+        "Audit --score or --command for persons with R rows, not for single rows.",
         None,
         panel=CLAIM,
     )
@@ -74,36 +74,36 @@ class Claim:
 
 @frozen(kw_only=True)
 class Inputs:
-    """The neighboring inputs that it is tried on."""
+    """The neighboring inputs to draw from."""
 
     d: int | None = option(
-        "--d D", "How many features there are.", None, shown="6; 4 for --command", panel=INPUTS
+        "--d D", "The number of features.", None, shown="6; 4 for --command", panel=INPUTS
     )
     k: int | None = option(
-        "--k K", "How many features are selected.", None, shown="3; 2 for --command", panel=INPUTS
+        "--k K", "How many features to select.", None, shown="3; 2 for --command", panel=INPUTS
     )
     scores: str | None = option(
         "--scores LIST",
-        "Made-up scores in units of their sensitivity, with commas. They are printed.",
+        "Made-up scores in units of their sensitivity, comma-separated. They are printed.",
         None,
         shown="a pair that shows much of the loss",
         panel=INPUTS,
     )
     change: str | None = option(
         "--change LIST",
-        "What the neighbor has more of each score: between -1 and 1, with commas.",
+        "What the neighbor adds to each score: numbers from -1 to 1, comma-separated.",
         None,
         panel=INPUTS,
     )
     worst_case: bool = option(
         "--worst-case",
-        "Search for the scores with the largest loss by the exact law.",
+        "Search for the scores with the largest loss under the exact law.",
         False,
         panel=INPUTS,
     )
     tables: str | None = option(
         "--tables N",
-        "How many pairs of tables to try with --score, besides those made by hand.",
+        "How many pairs of tables to try with --score, besides the handmade ones.",
         None,
         shown="1000",
         panel=INPUTS,
@@ -112,28 +112,28 @@ class Inputs:
 
 @frozen(kw_only=True)
 class Effort:
-    """How much is drawn, and how sure the audit is to be."""
+    """How many draws to make, and with which confidence."""
 
     samples: str | None = option(
         "--samples N",
-        "Draws from each input, such as 1e6.",
+        "How many draws from each input, such as 1e6.",
         None,
         shown="1e5; 1e3 for --command",
         panel=SAMPLING,
     )
     confidence: float | None = option(
         "--confidence C",
-        "How sure all bounds are together.",
+        "The joint confidence of all bounds.",
         None,
         shown="0.999999",
         panel=SAMPLING,
     )
     seed: int | None = option(
         "--seed N",
-        "The same audit again, with seeded draws instead of the system's randomness.",
+        "Make the audit reproducible: seeded draws instead of the system's randomness.",
         None,
         panel=SAMPLING,
     )
     threads: int | None = option(
-        "--threads N", "How many processes draw.", None, shown="all cores", panel=SAMPLING
+        "--threads N", "How many processes to use.", None, shown="all cores", panel=SAMPLING
     )

@@ -1,4 +1,4 @@
-"""Neighboring score vectors that show much of a mechanism's loss, made up or searched for."""
+"""Neighboring score vectors that show much of a mechanism's loss: handmade or searched for."""
 
 import itertools
 import math
@@ -14,15 +14,15 @@ from dpsel.errors import UsageError
 from dpsel.records import frozen
 
 LawOf = Callable[[Sequence[float]], Law | None]
-"""From scores to the chances of all subsets; None where they are not known."""
+"""From scores to the probabilities of all subsets; None if they are not known."""
 
 MOST_SUBSETS = 500
-"""Up to here laws can be tried out by the hundreds."""
+"""With no more subsets than this, hundreds of laws can be computed in a search."""
 
 
 @frozen
 class ScorePair:
-    """Scores, and by how much each of them is different for the neighbor."""
+    """Scores, and by how much each of them differs for the neighbor."""
 
     name: str
     scores: tuple[float, ...]
@@ -42,11 +42,11 @@ class ScorePair:
 BUILT_IN = ScorePair(
     "built-in", (2.2585, 4.0, 4.0, 0.1692, 0.0, 4.0), (-1.0, -1.0, -1.0, 1.0, 1.0, 1.0)
 )
-"""For d = 6 and k = 3. Here the printed algorithm's loss is 1.715 at epsilon 1."""
+"""For d = 6 and k = 3. At this pair the printed algorithm has a loss of 1.715 at epsilon 1."""
 
 
 def given_pair(scores: Sequence[float], change: Sequence[float]) -> ScorePair:
-    """Return a pair that a user made up."""
+    """Return the pair that a user gave, checked."""
     if len(scores) != len(change):
         raise UsageError(
             f"--scores and --change must have as many numbers, got {len(scores)} and {len(change)}"
@@ -67,17 +67,17 @@ def two_levels(d: int, k: int, rising: tuple[int, int], height: float) -> ScoreP
 
 
 def all_two_levels(d: int, k: int, epsilon: float) -> Iterator[ScorePair]:
-    """Yield the pairs of two levels: between them they come near the worst of every mechanism."""
+    """Yield all pairs of two levels; some of them are near the worst case of every mechanism."""
     heights = sorted({0.0, 1.0, 2.0, 4.0, 2.0 / epsilon, 8.0 / epsilon})
     for high, low, height in itertools.product(range(k + 1), range(d - k + 1), heights):
         yield two_levels(d, k, (high, low), height)
 
 
 def default_pair(target: MechanismTarget, d: int, draws: int, alpha: float) -> ScorePair:
-    """Return the built-in pair, or the two levels that so many draws would show most of.
+    """Return the built-in pair, or the two-level pair whose loss shows most in this many draws.
 
-    Where laws are not known, or are too many, it is the one that is worst for canonical-lipschitz:
-    all but one of the high scores rise, and of the low ones only one does.
+    If laws are not known, or there are too many subsets, it is the worst pair for
+    canonical-lipschitz: all but one of the high scores rise, and of the low ones only one does.
     """
     k = target.k
     if (d, k) == (len(BUILT_IN.scores), 3):
@@ -92,7 +92,7 @@ def default_pair(target: MechanismTarget, d: int, draws: int, alpha: float) -> S
 
 
 def _shown(target: MechanismTarget, pair: ScorePair, draws: int, alpha: float) -> float:
-    """Return how much of the loss at a pair so many draws would show."""
+    """Return how much of the loss at a pair this many draws would show."""
     laws = pair.laws(target.law)
     return 0.0 if laws is None else expected_bound(laws, draws, target.delta, alpha)
 
@@ -100,7 +100,7 @@ def _shown(target: MechanismTarget, pair: ScorePair, draws: int, alpha: float) -
 STEPS = 600
 _RANDOM_STARTS = 60
 _CLIMBS = 3
-# Relative to the noise, whose scale is 1 / epsilon: wide steps first.
+# In units of the noise, whose scale is 1 / epsilon; wide steps come first.
 _STEP_SIZES = (4.0, 1.0, 0.3, 0.1, 0.03)
 
 Objective = Callable[[ScorePair], float]
@@ -111,19 +111,19 @@ def worst_pairs(
 ) -> tuple[ScorePair, ScorePair]:
     """Return the pair with the largest exact loss found, and the one that draws show most of.
 
-    They differ because the largest losses are often those of outcomes that are hardly ever drawn.
-    The same seed finds the same pairs.
+    They differ because the largest losses often come from outcomes that are hardly ever drawn. The
+    same seed finds the same pairs.
 
     Args:
-        target: The mechanism, whose epsilon sets the scale of the scores that are tried.
-        d: How many scores.
-        draws: How many draws there will be of each.
-        alpha: The error that the audit may make.
-        seed: Where the search begins.
+        target: The mechanism, whose epsilon sets the scale of the scores to try.
+        d: The number of scores.
+        draws: How many draws there will be from each input.
+        alpha: The error probability of the audit.
+        seed: The seed of the search.
         steps: How many pairs are tried after those of the grid.
 
     Raises:
-        UsageError: If the law is not known for so many scores.
+        UsageError: If the law is not known for this many scores.
     """
     if math.comb(d, target.k) > MOST_SUBSETS or target.law([0.0] * d) is None:
         raise UsageError(
@@ -147,7 +147,7 @@ def worst_pairs(
 def _searched(
     objective: Objective, name: str, target: MechanismTarget, d: int, seed: int, steps: int
 ) -> ScorePair:
-    """Return the best pair of a grid, of some random ones, and of climbs from the best of them."""
+    """Return the best of a grid and some random pairs, improved by climbs from the best of them."""
     k, epsilon = target.k, target.epsilon
     rng = seeded_generator(derived_seed(seed, name, d, k))
     starts = list(all_two_levels(d, k, epsilon))
@@ -171,7 +171,7 @@ def _climbed(
     rng: np.random.Generator,
     steps: int,
 ) -> tuple[float, ScorePair]:
-    """Change some scores and signs at a time, and keep what is better."""
+    """Improve a pair step by step: change some scores and signs, and keep what is better."""
     scores, change = np.array(pair.scores), np.array(pair.change)
     for step in range(steps):
         size = _STEP_SIZES[step * len(_STEP_SIZES) // steps] / epsilon

@@ -1,4 +1,4 @@
-"""What an audit will do, checked before it begins, and the mechanism that it draws from."""
+"""The request of `audit`, checked before it begins, and the mechanism that it draws from."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ from dpsel.system.threads import plan_threads
 
 @frozen
 class MechanismTarget:
-    """A mechanism with its parameters; scores have the sensitivity 1."""
+    """A mechanism with its parameters, for scores of sensitivity 1."""
 
     name: str
     parameters: Mapping[str, Any]
@@ -39,7 +39,7 @@ class MechanismTarget:
     epsilon: float
 
     def law(self, x: Sequence[float]) -> Law | None:
-        """Return the exact chances of all subsets, if they are known."""
+        """Return the exact probabilities of all subsets, if they are known."""
         return exact_law(self.name, x, self.k, self.epsilon, self.parameters)
 
     def draw(self, x: Sequence[float], draws: int, seed: int | None) -> IntArray:
@@ -56,7 +56,7 @@ class MechanismTarget:
         return float(self.parameters.get("delta", 0.0))
 
     def _drawn_by_law(self, x: Sequence[float], draws: int, seed: int | None) -> IntArray:
-        """Return draws of the printed algorithm, which no code here follows."""
+        """Return draws of the printed algorithm by its exact law: it is not implemented."""
         law = self.law(x)
         if law is None:
             raise UsageError(
@@ -70,12 +70,12 @@ class MechanismTarget:
 def mechanism_target(
     name: str, given: Mapping[str, Any], k: int, epsilon: float
 ) -> MechanismTarget:
-    """Return the mechanism of that name with the parameters given, those that are not None."""
+    """Return the mechanism of that name, with the parameters that are not None."""
     if name == PRINTED:
-        asked = {key: value for key, value in given.items() if value is not None}
-        if set(asked) - {"gamma"}:
+        chosen = {key: value for key, value in given.items() if value is not None}
+        if set(chosen) - {"gamma"}:
             raise UsageError(f"the mechanism {name} has no other parameter than --gamma")
-        return MechanismTarget(name, {"gamma": 0.5, **asked}, k, epsilon)
+        return MechanismTarget(name, {"gamma": 0.5, **chosen}, k, epsilon)
     if name not in MECHANISMS:
         known = ", ".join([*MECHANISMS, PRINTED])
         raise UsageError(f"mechanism must be one of {known}, got {name}")
@@ -83,17 +83,17 @@ def mechanism_target(
 
 
 CONFIDENCE = 0.999999
-"""A right mechanism fails one audit in a million."""
+"""A correct mechanism fails one audit in a million."""
 _FEWEST_SAMPLES = 10
 DEFAULT_MECHANISM = "canonical-lipschitz"
-"""The paper's."""
+"""The mechanism of the paper."""
 
 Value = TypeVar("Value")
 
 
 @frozen
 class Sampling:
-    """How much to draw, and how sure to be."""
+    """How many draws to make, and with which confidence."""
 
     samples: int
     confidence: float
@@ -102,13 +102,13 @@ class Sampling:
 
     @property
     def alpha(self) -> float:
-        """Return the error that an audit may make."""
+        """Return the error probability of an audit."""
         return 1.0 - self.confidence
 
 
 @frozen
 class MechanismRequest:
-    """The audit of a mechanism: on a default pair, a given one, or the worst that is found."""
+    """The audit of a mechanism: at a default pair, a given one, or the worst pairs found."""
 
     target: MechanismTarget
     d: int
@@ -143,7 +143,7 @@ class CommandRequest:
 
 AuditRequest = MechanismRequest | ScoreRequest | CommandRequest
 
-# The options of each kind, beside the seed, which all have.
+# The options of each kind of audit, besides the seed, which all have.
 _SAMPLED = {"epsilon", "delta", "gamma", "sampler", "d", "k", "samples", "confidence", "threads"}
 _OPTIONS = {
     "--mechanism": {"mechanism", "scores", "change", "worst_case", *_SAMPLED},
@@ -155,7 +155,7 @@ _OPTIONS = {
 def make_audit_request(
     audited: Audited, claim: Claim, inputs: Inputs, effort: Effort
 ) -> AuditRequest:
-    """Return a checked request from options; those not given are None."""
+    """Return the request for these options, checked; options not given are None."""
     if effort.seed is not None:
         check_at_least(0, effort.seed, "seed")
     kind = _kind(audited)
@@ -183,7 +183,7 @@ def whole_number(text: str, name: str) -> int:
 
 
 def numbers(text: str, name: str) -> tuple[float, ...]:
-    """Return numbers that are separated by commas."""
+    """Return a list of numbers, separated by commas."""
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
@@ -191,7 +191,7 @@ def numbers(text: str, name: str) -> tuple[float, ...]:
 
 
 def _kind(audited: Audited) -> str:
-    """Return what is to be audited."""
+    """Return the flag that says what to audit."""
     if audited.command:
         return "--command"
     if (audited.mechanism is None) == (audited.score is None):
@@ -262,13 +262,13 @@ def _score_request(audited: Audited, claim: Claim, inputs: Inputs, effort: Effor
     )
 
 
-def _or(given: Value | None, usual: Value) -> Value:
-    """Return what was given, or else what is usual."""
-    return usual if given is None else given
+def _or(given: Value | None, default: Value) -> Value:
+    """Return the given value, or the default if it is None."""
+    return default if given is None else given
 
 
 def _target(audited: Audited, claim: Claim, d: int, k: int) -> MechanismTarget:
-    """Return the mechanism that is asked for."""
+    """Return the requested mechanism, checked."""
     check_at_least(1, d, "d")
     check_k(k, d)
     epsilon = _or(claim.epsilon, 1.0)
@@ -277,20 +277,20 @@ def _target(audited: Audited, claim: Claim, d: int, k: int) -> MechanismTarget:
         check_gamma(audited.gamma)
     given = {"gamma": audited.gamma, "sampler": audited.sampler, "delta": claim.delta}
     target = mechanism_target(_or(audited.mechanism, DEFAULT_MECHANISM), given, k, epsilon)
-    # Refuses what does not fit, such as a delta, before any work is done.
+    # One draw refuses parameters that do not fit, such as a delta, before any work is done.
     target.draw([0.0] * d, 1, None)
     return target
 
 
 def _unit(claim: Claim) -> Unit:
-    """Return whose rows differ."""
+    """Return the unit of privacy: a row, or a person with some rows."""
     rows = claim.rows_per_person
     return Unit() if rows is None else Unit("person", rows)
 
 
-def _sampling(effort: Effort, usual: int) -> Sampling:
-    """Return how much to draw."""
-    samples = whole_number(_or(effort.samples, str(usual)), "--samples")
+def _sampling(effort: Effort, default_samples: int) -> Sampling:
+    """Return how many draws to make, checked."""
+    samples = whole_number(_or(effort.samples, str(default_samples)), "--samples")
     confidence = _or(effort.confidence, CONFIDENCE)
     if not 0.0 < confidence < 1.0:
         raise UsageError(f"confidence must be between 0 and 1, got {confidence:g}")

@@ -1,4 +1,4 @@
-"""The audit of a score: neighboring tables must not move it beyond its sensitivity."""
+"""The audit of a score: between neighboring tables it must not move beyond its sensitivity."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,9 +32,9 @@ _KINDS = ("uniform", "corners", "wild", "missing", "tiny", "sorted", "same", "be
 
 @frozen
 class TablePair:
-    """Two neighboring tables: the rows of both, and those of one unit in each, at some place.
+    """Two neighboring tables: the rows they share, and the rows of one unit in each, at `place`.
 
-    The last column is the target. Under add-remove one of the units has no rows.
+    The last column is the target. Under add-remove the unit has no rows in the second table.
     """
 
     name: str
@@ -51,7 +51,7 @@ class TablePair:
 
 
 def handmade_pairs(neighbors: Neighbors, unit: Unit) -> Iterator[TablePair]:
-    """Yield the pairs at which some score, right or wrong, moves most."""
+    """Yield pairs at which some score, correct or wrong, moves most."""
     width = FEATURES + 1
     high, low, odd = np.ones(width), -np.ones(width), np.append(np.ones(FEATURES), -1.0)
     for bounds in BOUNDS:
@@ -93,7 +93,7 @@ def random_pair(rng: np.random.Generator, neighbors: Neighbors, unit: Unit) -> T
 
 
 def changed_pair(pair: TablePair, rng: np.random.Generator) -> TablePair:
-    """Return a pair with some of its cells drawn anew, to climb from one that moves much.
+    """Return a pair with some cells drawn again, to improve on a pair that moves a score far.
 
     Privacy:
         Guarantee: none is needed; all rows are made up.
@@ -103,8 +103,8 @@ def changed_pair(pair: TablePair, rng: np.random.Generator) -> TablePair:
     for cells in (others, *rows):
         if cells.size and rng.random() < 0.6:
             fresh = _mapped(_rows(str(rng.choice(_KINDS)), len(cells), rng), pair.bounds)
-            some = rng.random(cells.shape) < rng.choice([0.02, 0.2])
-            cells[some] = fresh[some]
+            redrawn = rng.random(cells.shape) < rng.choice([0.02, 0.2])
+            cells[redrawn] = fresh[redrawn]
     return TablePair(pair.name, pair.bounds, others, (rows[0], rows[1]), pair.place)
 
 
@@ -118,7 +118,7 @@ def _pair(
     unit: Unit,
     place: int,
 ) -> TablePair:
-    """Return a base with all rows of one unit alike, and without them, or with others."""
+    """Return a base table with copies of `row` for one unit, and with `instead` or no rows."""
     rows = [np.tile(row, (unit.rows, 1)), np.tile(instead, (unit.rows, 1))]
     if neighbors is Neighbors.ADD_REMOVE:
         rows[1] = rows[1][:0]
@@ -126,7 +126,7 @@ def _pair(
 
 
 def _units(rows: list[FloatArray], bounds: str) -> tuple[FloatArray, FloatArray]:
-    """Return the rows of a unit in both tables, mapped."""
+    """Return the rows of a unit in both tables, mapped to the bounds."""
     return _mapped(rows[0], bounds), _mapped(rows[1], bounds)
 
 
@@ -152,7 +152,7 @@ def _rows(kind: str, n: int, rng: np.random.Generator) -> FloatArray:
 
 
 def _mapped(cells: FloatArray, bounds: str) -> FloatArray:
-    """Map what is within [-1, 1] to the bounds of its column."""
+    """Map cells within [-1, 1] to the bounds of their column; leave the others as they are."""
     chosen = BOUNDS[bounds]
     lower = np.append(chosen.lower, chosen.target.lower)
     upper = np.append(chosen.upper, chosen.target.upper)
@@ -164,7 +164,7 @@ def _mapped(cells: FloatArray, bounds: str) -> FloatArray:
 
 @frozen
 class ScoreMoves:
-    """The largest move found, as a share of the stated sensitivity, and where."""
+    """The largest move found, as a share of the stated sensitivity, and the pair that shows it."""
 
     neighbors: Neighbors
     share: Fraction
@@ -172,7 +172,7 @@ class ScoreMoves:
     tables: int
     """How many pairs of tables were tried."""
     failure: str | None = None
-    """What went wrong with a table, if anything did."""
+    """What went wrong with a table, if anything."""
 
 
 def largest_move(
@@ -180,16 +180,16 @@ def largest_move(
 ) -> ScoreMoves:
     """Search neighboring tables for the largest move of a score.
 
-    First the handmade pairs, then random ones, then changes of the best so far. Tables are cut
-    into batches at random, differently for both: a score must not depend on it.
+    It tries the handmade pairs, then random ones, then changes of the best so far. Each table of a
+    pair is cut into batches at random, since a score must not depend on the batches.
 
     Privacy:
         Guarantee: none is needed; all tables are made up.
         Tested by: tests/auditing/test_scores.py
 
     Args:
-        kind: What makes the score.
-        neighbors: The relation that its sensitivity is stated for.
+        kind: The kind of score.
+        neighbors: The neighboring relation that its sensitivity is stated for.
         unit: Whose rows change.
         tables: How many pairs to try besides the handmade ones.
         seed: The same seed tries the same tables.
@@ -208,7 +208,7 @@ def largest_move(
 
 
 def _worse_of(best: ScoreMoves | None, found: ScoreMoves) -> ScoreMoves:
-    """Return the larger move, or a failure, with the number of tables so far."""
+    """Return the larger move, or a failure, and count the tables tried so far."""
     if best is None:
         return found
     worse = best if best.failure or not (found.failure or found.share > best.share) else found
@@ -226,7 +226,7 @@ def _moved(
     try:
         first, second = (_scored(kind, neighbors, unit, pair, t, rng) for t in pair.tables())
     except Exception as error:
-        # Whatever it is: a value must never fail a run.
+        # Any exception counts: a value must never fail a run.
         why = f"the score failed on a table, with {type(error).__name__}"
         return ScoreMoves(neighbors, Fraction(0), pair, 1, why)
     if first.sensitivity != second.sensitivity:
@@ -247,7 +247,7 @@ def _scored(
     cells: FloatArray,
     rng: np.random.Generator,
 ) -> Scores:
-    """Return the scores of a table, cut at random."""
+    """Return the scores of a table that is cut into batches at random."""
     score = kind.make(BOUNDS[pair.bounds], neighbors, unit)
     row_cuts = [0, int(rng.integers(len(cells) + 1)), len(cells)]
     feature_cuts = [0, int(rng.integers(1, FEATURES + 1)), FEATURES]

@@ -1,1 +1,1 @@
-"""The privacy budget, on disk: the public side, which sees no table."""
+"""The privacy budget on disk. This code is on the public side: it never sees a table."""

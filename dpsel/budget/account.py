@@ -1,6 +1,6 @@
 """How a run is paid for: charged before it reads a row, stored before it is released.
 
-Texts go in and out: what is on this side of the house sees no table and no array.
+Only texts go in and out; nothing here sees a table or an array.
 """
 
 from collections.abc import Iterator, Mapping
@@ -8,11 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpsel.budget.amounts import Amount, cost_of
-from dpsel.budget.payment import Payment
+from dpsel.budget.payment import REQUIRE_LEDGER, Demands, Payment
 from dpsel.budget.place import (
     NAME_VARIABLE,
-    REQUIRE_LEDGER,
-    Demands,
     check_name,
     check_note,
     check_run_id,
@@ -24,7 +22,7 @@ from dpsel.errors import DpselError, UsageError
 from dpsel.records import frozen
 from dpsel.reporter import Reporter
 
-if TYPE_CHECKING:  # Most runs have no ledger, and need no SQLite.
+if TYPE_CHECKING:  # Most runs have no ledger, so SQLite is imported only when needed.
     from dpsel.budget.charges import Asked, Charge, Standing
     from dpsel.budget.ledger import LedgerFile
 
@@ -34,18 +32,18 @@ NOT_PRIVATE = "the method is not private"
 
 @frozen
 class Run:
-    """What is to be run. Equal parameters, with equal costs, are one run under one run id."""
+    """A run as a ledger sees it. A run id stands for one set of parameters at one cost."""
 
     command: str
     guarantee: Guarantee
     person: str | None
     parameters: Mapping[str, Any]
     not_private: str | None
-    """Why nothing is promised; None if the guarantee is."""
+    """Why the run has no guarantee; None if it has one."""
 
     @property
     def free_because(self) -> str | None:
-        """Return why there is nothing to charge; None if there is."""
+        """Return why the run costs nothing; None if it is charged."""
         if self.not_private is None:
             return None
         return f"{self.not_private}, so there is no budget to spend on it"
@@ -53,7 +51,7 @@ class Run:
 
 @frozen
 class Quote:
-    """What a run would cost, and the ledger that would pay for it."""
+    """What a run would cost, and how the ledger that would pay for it stands."""
 
     command: str
     cost: Amount
@@ -61,7 +59,7 @@ class Quote:
     ledger: "Standing | None"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values; amounts are exact, so they are texts."""
+        """Return plain values; amounts are exact decimals, as texts."""
         ledger, cost = self.ledger, self.cost
         return {
             "schema": "dpsel.cost/1",
@@ -75,71 +73,71 @@ class Quote:
         }
 
     def refuse_overrun(self) -> None:
-        """Refuse, as a run would, what does not fit into its ledger."""
+        """Refuse a cost that the ledger does not cover, as the run would."""
         if self.ledger is not None:
             self.ledger.refuse_overrun(self.cost)
 
 
 class NoAccount:
-    """The account of a run that no ledger pays for."""
+    """The account of a run without a ledger: every step does nothing."""
 
     name: str | None = None
     run_id: str | None = None
 
     def __init__(self, run: Run, demands: Demands) -> None:
-        """Know what the run would cost, and what it must be."""
+        """Keep the run and the demands on it."""
         self._run = run
         self._demands = demands
 
     def refuse_partial(self, scope: Scope | None) -> None:
-        """Refuse a guarantee that does not cover what was demanded; `scope` is None for none."""
+        """Refuse a guarantee that does not meet the demands; `scope` is None without one."""
         self._demands.refuse_partial(scope)
 
     def is_at(self, place: str) -> bool:
-        """Return whether a file is the ledger itself."""
+        """Return whether a path leads to the ledger file."""
         return False
 
     def released(self) -> str | None:
-        """Return the record that this run has released before."""
+        """Return the record that an earlier run with this run id released, if any."""
         return None
 
     def charge(self) -> str | None:
-        """Charge the run, durably; or return the record that another process released meanwhile."""
+        """Charge the run, durably; or return a record that another process has just released."""
         return None
 
     @contextmanager
     def charged(self) -> Iterator[None]:
-        """Let errors in here say what was charged, and stays charged."""
+        """Make errors raised inside say what was charged, and that it stays charged."""
         yield
 
     def store(self, record: str, guarantee: Guarantee | None) -> str:
-        """Keep the record that was drawn, durably, and return the one that may be released."""
+        """Store the drawn record, durably, and return the record that may be released."""
         return record
 
     def quote(self) -> Quote:
-        """Return what the run would cost."""
+        """Return what the run would cost without a ledger."""
         free = self._run.free_because
         cost = cost_of(self._run.guarantee) if free is None else Amount()
         return Quote(self._run.command, cost, free, None)
 
     def kept(self) -> str | None:
-        """Return how to get a release that was stored, but could not be written; None if not."""
+        """Return how to get a stored release that could not be written; None if none is stored."""
         return None
 
     def damaged(self) -> DpselError:
-        """Return what is wrong if a stored record is none."""
+        """Return the error for a stored record that cannot be read."""
         raise AssertionError("nothing is stored without a ledger")
 
 
 class Account(NoAccount):
-    """What one run has to do with the ledger that pays for it.
+    """The account of a run that a ledger pays for.
 
     Privacy:
-        Guarantee: nothing may be released whose cost is not on the disk, charged before the first
-            row is read. What fails or dies after that stays charged: whether it did may depend on
-            the rows or the draw. For the same reason a run id that was charged, and has no release,
-            is charged again: the draw is a new one. A run id that has its release returns that one,
-            reads no table and costs nothing; the same bytes tell nothing new.
+        Guarantee: nothing may be released unless its cost is on the disk, charged before the first
+            row is read. A run that fails or dies after that stays charged, because whether it did
+            may depend on the rows or the draw. For the same reason a run id that was charged, but
+            has no release, is charged again: the draw is a new one. A run id with a release returns
+            that release, reads no table and costs nothing; the same bytes reveal nothing new.
         Assumes: see `LedgerFile.charge`.
         Tested by: tests/privacy/test_ledger_crashes.py
     """
@@ -153,7 +151,7 @@ class Account(NoAccount):
         asked: "Asked",
         reporter: Reporter,
     ) -> None:
-        """Charge `name` for what is asked, and tell the reporter."""
+        """Prepare to charge the ledger `name` with `asked`; charge nothing yet."""
         super().__init__(run, demands)
         self.name: str = name
         self.run_id = asked.run_id
@@ -164,27 +162,27 @@ class Account(NoAccount):
         self._charging = False
 
     def is_at(self, place: str) -> bool:
-        """Return whether a file is the ledger itself."""
+        """Return whether a path leads to the ledger file."""
         return self._ledgers.is_at(place)
 
     def released(self) -> str | None:
-        """Return the record that this run id stands for; refuse at once what does not fit."""
-        ledger, done = self._ledgers.released(self.name, self._asked)
-        if done is not None:
-            return self._again(done)
-        # The charge itself decides; this spares opening a table in vain.
+        """Return the stored record of this run id, if any; refuse early what is not covered."""
+        ledger, earlier = self._ledgers.released(self.name, self._asked)
+        if earlier is not None:
+            return self._release_again(earlier)
+        # `charge` decides; refusing here saves opening a table in vain.
         ledger.refuse_overrun(self._asked.cost)
         return None
 
     def charge(self) -> str | None:
-        """Charge the run, durably; or return the record that another process released meanwhile."""
+        """Charge the run, durably; or return a record that another process has just released."""
         if self._charging:
             raise RuntimeError("a run is charged once")
         self._charging = True
         paid = self._ledgers.charge(self.name, self._asked)
         if paid.charge.release is not None:
             self._charging = False
-            return self._again(paid.charge)
+            return self._release_again(paid.charge)
         self._charge = paid.charge
         if paid.unfinished:
             self._reporter.note(
@@ -199,7 +197,7 @@ class Account(NoAccount):
 
     @contextmanager
     def charged(self) -> Iterator[None]:
-        """Let errors in here say what was charged, and stays charged."""
+        """Make errors raised inside say what was charged, and that it stays charged."""
         try:
             yield
         except DpselError as error:
@@ -212,34 +210,34 @@ class Account(NoAccount):
             raise
 
     def store(self, record: str, guarantee: Guarantee | None) -> str:
-        """Keep the record that was drawn, durably, and return the one that may be released."""
+        """Store the drawn record, durably, and return the record that may be released."""
         if self._charge is None or not _states(guarantee, self._asked):
             raise RuntimeError("a release must be charged once, with what its record states")
         return self._ledgers.store(self.name, self._charge, record)
 
     def quote(self) -> Quote:
-        """Return what the run would cost; reads no table, and charges nothing."""
-        ledger, done = self._ledgers.released(self.name, self._asked)
-        if done is not None:
+        """Return what the run would cost; read no table and charge nothing."""
+        ledger, earlier = self._ledgers.released(self.name, self._asked)
+        if earlier is not None:
             because = f"run id '{self._asked.run_id}' has its release already"
             return Quote(self._run.command, Amount(), because, ledger)
         return Quote(self._run.command, self._asked.cost, None, ledger)
 
     def kept(self) -> str | None:
-        """Return how to get a release that was stored, but could not be written."""
+        """Return how to get the stored release if it could not be written."""
         again = f"`dpsel budget export {self.name}` prints it"
         if self._asked.run_id is not None:
             again = f"run it again with --run-id {self._asked.run_id}, at no cost"
         return f"the release was charged and is kept: {again}"
 
     def damaged(self) -> DpselError:
-        """Return what is wrong if a stored record is none."""
+        """Return the error for a stored record that cannot be read."""
         from dpsel.budget.schema import damaged
 
         return damaged(self._ledgers.place)
 
-    def _again(self, charge: "Charge") -> str:
-        """Return the release of an earlier run."""
+    def _release_again(self, charge: "Charge") -> str:
+        """Return the release of an earlier run, and report that it costs nothing."""
         self._reporter.receipt(
             f"run id '{self._asked.run_id}' was released before ({charge.time}): this is that "
             "release, and costs nothing"
@@ -247,7 +245,7 @@ class Account(NoAccount):
         return str(charge.release)
 
     def _spent(self) -> str:
-        """Return what a run that released nothing has cost."""
+        """Return, in words, what a run that failed has cost."""
         amount = _words(self._asked.cost)
         if self._charge is not None:
             return f"{amount} was charged to the ledger '{self.name}' and stays charged"
@@ -258,7 +256,7 @@ class Account(NoAccount):
 
 
 def open_account(run: Run, payment: Payment, reporter: Reporter) -> NoAccount:
-    """Return the account of a run: with the ledger that is named, by option or environment."""
+    """Return the account of a run, with the ledger that an option or the environment names."""
     named = {
         "--ledger": payment.ledger,
         "--run-id": payment.run_id,
@@ -297,7 +295,7 @@ def open_account(run: Run, payment: Payment, reporter: Reporter) -> NoAccount:
 
 
 def _refuse_unmet(run: Run, demands: Demands, ledger: str | None) -> None:
-    """Refuse a run that is known not to be as it was demanded, before anything is opened."""
+    """Refuse a run that cannot meet the demands, before anything is opened."""
     if demands.ledger and (ledger is None or run.free_because is not None):
         missing = run.free_because or f"none is named; give --ledger NAME, or {NAME_VARIABLE}"
         raise UsageError(f"a ledger is required (--require-ledger or {REQUIRE_LEDGER}): {missing}")
@@ -306,7 +304,7 @@ def _refuse_unmet(run: Run, demands: Demands, ledger: str | None) -> None:
 
 
 def _states(guarantee: Guarantee | None, asked: "Asked") -> bool:
-    """Return whether a record's guarantee is just what was charged for."""
+    """Return whether a record states exactly the guarantee that was charged for."""
     return (
         guarantee is not None
         and cost_of(guarantee) == asked.cost

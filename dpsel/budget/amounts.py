@@ -1,4 +1,4 @@
-"""Amounts of privacy in exact decimals: what a release costs, and whether a budget covers it."""
+"""Exact decimal amounts of epsilon and delta: the cost of a release, and the limit of a ledger."""
 
 import re
 from decimal import Context, Decimal, DivisionByZero, Inexact, InvalidOperation, Overflow, Rounded
@@ -11,8 +11,8 @@ SMALLEST = Decimal("1e-100")
 LARGEST = Decimal("1e100")
 MOST_SIGNS = 40
 _DECIMAL = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
-# Amounts are multiples of 1e-200 below 1e101, so sums of 1e90 of them have fewer digits than
-# this; and if one ever had more, it would fail instead of being rounded.
+# Amounts are multiples of 1e-200 below 1e101, so even sums of 1e90 amounts have fewer digits than
+# this precision. The traps make any rounding an error.
 _EXACT = Context(
     prec=400,
     traps=[Inexact, Rounded, InvalidOperation, Overflow, DivisionByZero],
@@ -22,12 +22,12 @@ _ZERO = Decimal(0)
 
 @frozen
 class Amount:
-    """An epsilon and a delta; under sequential composition each of them adds up.
+    """An epsilon and a delta; each adds up under sequential composition.
 
     Privacy:
-        Guarantee: releases of (epsilon_i, delta_i), all for one relation and one unit, are together
-            (sum of epsilon_i, sum of delta_i)-DP [DKMMN06], also if each was chosen after seeing
-            those before it, as long as the sums stay within limits that were fixed at the start
+        Guarantee: releases that are (epsilon_i, delta_i)-DP for one relation and one unit are
+            together (sum of epsilon_i, sum of delta_i)-DP [DKMMN06], even if each was chosen after
+            seeing those before it, as long as the sums stay within limits fixed at the start
             [RRUV16].
         Tested by: tests/budget/test_amounts.py
 
@@ -40,26 +40,26 @@ class Amount:
     delta: Decimal = _ZERO
 
     def plus(self, other: "Amount") -> "Amount":
-        """Return both together."""
+        """Return the sum of both amounts."""
         return Amount(_EXACT.add(self.epsilon, other.epsilon), _EXACT.add(self.delta, other.delta))
 
     def less(self, other: "Amount") -> "Amount":
-        """Return what is left of this after the other."""
+        """Return the difference of both amounts."""
         return Amount(
             _EXACT.subtract(self.epsilon, other.epsilon), _EXACT.subtract(self.delta, other.delta)
         )
 
     def covers(self, other: "Amount") -> bool:
-        """Return whether the other fits into this."""
+        """Return whether the other amount is at most this one, in epsilon and in delta."""
         return other.epsilon <= self.epsilon and other.delta <= self.delta
 
     def to_dict(self) -> dict[str, str]:
-        """Return both amounts as exact texts."""
+        """Return epsilon and delta as exact texts."""
         return {"epsilon": amount_text(self.epsilon), "delta": amount_text(self.delta)}
 
 
 def limit_of(epsilon: str, delta: str) -> Amount:
-    """Return the limit of a ledger, from texts."""
+    """Return the limit of a ledger from texts."""
     limit = Amount(parse_amount(epsilon, "epsilon"), parse_amount(delta, "delta"))
     if not limit.epsilon:
         raise UsageError("epsilon must be above 0, got 0")
@@ -71,8 +71,8 @@ def limit_of(epsilon: str, delta: str) -> Amount:
 def cost_of(guarantee: Guarantee) -> Amount:
     """Return what a release with this guarantee costs: the numbers that its record states.
 
-    A record writes a float as the shortest decimal that stands for it, and that is what is charged:
-    ten times 0.1 is 1. The float itself may be larger by one part in 2^53; the mechanisms keep back
+    A record writes a float as the shortest decimal that identifies it, and that decimal is charged:
+    ten times 0.1 is 1. The float itself may be larger by one part in 2^53. The mechanisms hold back
     more than that, of epsilon and of delta: see `effective_epsilon`.
     """
     cost = Amount(
@@ -85,16 +85,16 @@ def cost_of(guarantee: Guarantee) -> Amount:
 
 
 def amount_of(number: float, name: str) -> Decimal:
-    """Return a number as the decimal that Python and JSON write for it."""
+    """Return a number as the decimal that Python and JSON write."""
     exact = isinstance(number, int) and not isinstance(number, bool)
     return parse_amount(str(int(number)) if exact else repr(float(number)), name)
 
 
 def parse_amount(text: str, name: str, most_signs: int = MOST_SIGNS) -> Decimal:
-    """Return an amount that is 0, or of a sensible size and length.
+    """Parse an amount: 0, or a decimal of a sensible size and length.
 
     Raises:
-        UsageError: If it is anything else: negative, NaN, infinite, very long, very small.
+        UsageError: For anything else: negative, NaN, infinite, very long or very small.
     """
     if len(text) > most_signs:
         raise UsageError(f"{name} must have at most {most_signs} signs, got {len(text)}")
@@ -109,7 +109,7 @@ def parse_amount(text: str, name: str, most_signs: int = MOST_SIGNS) -> Decimal:
 
 
 def amount_text(amount: Decimal) -> str:
-    """Return the one way to write an amount: no trailing zeros, an exponent only if far from 1."""
+    """Write an amount in its only form: no trailing zeros, an exponent only if far from 1."""
     if not amount:
         return "0"
     plain = amount.normalize(_EXACT)

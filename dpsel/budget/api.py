@@ -1,4 +1,4 @@
-"""`dpsel.Ledger`, and what it shares with the commands of `dpsel budget`."""
+"""The class `dpsel.Ledger`, and the functions that it shares with `dpsel budget`."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -36,12 +36,12 @@ def make_ledger(name: str, limits: Limits, place: LedgerPlace) -> Standing:
 
 
 def named_history(name: str, place: LedgerPlace) -> History:
-    """Return a ledger with all that was charged and held back."""
+    """Return a ledger with all its charges and reservations."""
     return LedgerFile(place.path).history(check_name(name))
 
 
 def book_charge(name: str, spending: Spending, place: LedgerPlace) -> Paid:
-    """Charge what something else has spent."""
+    """Charge a ledger for what another tool has spent."""
     cost = limit_of(spending.epsilon, spending.delta)
     note, by = check_note(spending.note, "--note"), check_note(spending.by, "--by")
     file = LedgerFile(place.path)
@@ -50,7 +50,7 @@ def book_charge(name: str, spending: Spending, place: LedgerPlace) -> Paid:
 
 
 def hold_back(name: str, holding: Holding, place: LedgerPlace) -> tuple[Reservation, Standing]:
-    """Hold a part of a ledger back."""
+    """Reserve a part of a ledger."""
     amount = limit_of(holding.epsilon, holding.delta)
     note = check_note(holding.note, "--note")
     return LedgerFile(place.path).reserve(check_name(name), amount, note)
@@ -59,13 +59,13 @@ def hold_back(name: str, holding: Holding, place: LedgerPlace) -> tuple[Reservat
 def give_back(
     name: str, number: int, freeing: Freeing, place: LedgerPlace
 ) -> tuple[Reservation, Standing]:
-    """Give a reservation back."""
+    """Free a reservation."""
     note = check_note(freeing.note, "--note")
     return LedgerFile(place.path).free(check_name(name), number, note)
 
 
 def verified_chain(name: str, verifying: Verifying, place: LedgerPlace) -> Chain:
-    """Return the chain of a ledger, if nothing in it was changed, and its head is the one given."""
+    """Verify the chain of a ledger, and that the given head, if any, is still in it."""
     file = LedgerFile(place.path)
     chain = file.verify(check_name(name))
     if verifying.head is not None:
@@ -77,13 +77,13 @@ Number = float | str | Decimal
 
 
 class Ledger:
-    """A privacy budget on the disk: a limit that never changes, and all that was charged to it.
+    """A privacy budget on disk: a limit that never changes, and all charges to it.
 
-    `dpsel.select(..., ledger="patients")` charges it. Whatever is shown is what the file says now.
+    `dpsel.select(..., ledger="patients")` charges it. Methods and properties read the file anew.
 
     Privacy:
-        Guarantee: all that was released and charged to one ledger is together as private as its
-            limit says; see `LedgerFile.charge`.
+        Guarantee: all releases charged to one ledger are together as private as its limit says;
+            see `LedgerFile.charge`.
         Tested by: tests/privacy/test_ledger_crashes.py
     """
 
@@ -93,10 +93,10 @@ class Ledger:
 
         Args:
             name: The ledger's name.
-            ledger_file: The file of the ledgers, if it is not in its usual place.
+            ledger_file: The file of the ledgers, if it is not the default one.
 
         Raises:
-            UsageError: If there is none of this name; `Ledger.init` makes one.
+            UsageError: If there is no ledger of this name; `Ledger.init` makes one.
         """
         self._place = LedgerPlace(ledger_file=ledger_file)
         self.name = name
@@ -114,15 +114,16 @@ class Ledger:
         person: str | None = None,
         ledger_file: str | Path | None = None,
     ) -> "Ledger":
-        """Make a ledger. Its limits, and what it is for, never change.
+        """Make a ledger. Its limits, neighbors and person never change.
 
         Args:
-            name: Its name.
-            epsilon: All charges together may cost this much; an exact decimal, if it is a text.
-            delta: The same for delta.
+            name: The ledger's name.
+            epsilon: The limit of all charges together; a text is taken as an exact decimal.
+            delta: The limit for delta.
             neighbors: `add-remove` or `replace-one`: only such runs can be charged to it.
-            person: For runs with this `person` only; else for those that protect rows.
-            ledger_file: The file of the ledgers, if it is not in its usual place.
+            person: The ledger is for runs with this `person`; if not given, for runs that protect
+                rows.
+            ledger_file: The file of the ledgers, if it is not the default one.
         """
         given = locals()
         make_ledger(name, record_of(Limits, given), record_of(LedgerPlace, given))
@@ -131,44 +132,44 @@ class Ledger:
     @classmethod
     @python_function(LedgerPlace)
     def all(cls, *, ledger_file: str | Path | None = None) -> "list[Ledger]":
-        """Return all ledgers of a file, by name."""
+        """Return all ledgers of a file, sorted by name."""
         standings = LedgerFile(LedgerPlace(ledger_file=ledger_file).path).standings()
         return [cls(one.name, ledger_file=ledger_file) for one in standings]
 
     @property
     def limit(self) -> Amount:
-        """Return what all charges together may cost."""
+        """Return the limit of all charges together."""
         return self.show().limit
 
     @property
     def spent(self) -> Amount:
-        """Return what was charged."""
+        """Return the sum of all charges."""
         return self.show().spent
 
     @property
     def left(self) -> Amount:
-        """Return what can still be charged: not what is reserved."""
+        """Return what can still be charged, without what is reserved."""
         return self.show().left
 
     @python_function(LedgerPlace)
     def show(self) -> Standing:
-        """Return what is spent and left."""
+        """Return the limit, and what is spent, reserved and left."""
         return LedgerFile(self._place.path).standing(check_name(self.name))
 
     @python_function(LedgerPlace)
     def log(self) -> History:
-        """Return every charge, in order, and what was reserved."""
+        """Return every charge and every reservation, in order."""
         return named_history(self.name, self._place)
 
     @python_function(Verifying, LedgerPlace)
     def verify(self, *, head: str | None = None) -> Chain:
-        """Return the chain of entries, if nothing in it was changed since it was written.
+        """Verify that no entry was changed since it was written, and return the chain.
 
         Args:
             head: The head of an earlier time, which must still be in the chain.
 
         Raises:
-            InputError: If an entry is not what was written; it names the first one.
+            InputError: If an entry was changed; the message names the first one.
         """
         return verified_chain(self.name, record_of(Verifying, {"head": head}), self._place)
 
@@ -176,16 +177,16 @@ class Ledger:
     def charge(
         self, *, epsilon: Number, by: str, delta: Number = "0", note: str | None = None
     ) -> Charge:
-        """Book what something else has spent on the same people; it cannot be taken back.
+        """Charge what another tool has spent on the same people; it cannot be undone.
 
         Args:
             epsilon: What it cost, for the ledger's own neighbors and unit.
-            by: What spent it, and who: a tool, a publication, a person.
-            delta: The same for delta.
-            note: A line to keep beside it.
+            by: What or who spent it: a tool, a publication, a person.
+            delta: What it cost in delta.
+            note: A line to keep with the charge.
 
         Raises:
-            BudgetError: If there is not enough left.
+            BudgetError: If the ledger does not have enough left.
         """
         return book_charge(self.name, record_of(Spending, locals()), self._place).charge
 
@@ -193,36 +194,36 @@ class Ledger:
     def reserve(
         self, *, epsilon: Number, delta: Number = "0", note: str | None = None
     ) -> Reservation:
-        """Hold a part back: no run can be charged to it until it is freed.
+        """Reserve a part of the ledger: runs cannot spend it until it is freed.
 
         Args:
-            epsilon: How much no run may be charged to.
-            delta: The same for delta.
-            note: A line to keep beside it.
+            epsilon: How much to reserve.
+            delta: How much delta to reserve.
+            note: A line to keep with the reservation.
         """
         return hold_back(self.name, record_of(Holding, locals()), self._place)[0]
 
     @python_function(Freeing, LedgerPlace)
     def free(self, number: int, *, note: str | None = None) -> Reservation:
-        """Give a reservation back, so that runs can be charged to it.
+        """Free a reservation, so that runs can spend it.
 
         Args:
             number: The reservation's number.
-            note: A line to keep beside it.
+            note: A line to keep with it.
         """
         return give_back(self.name, number, record_of(Freeing, {"note": note}), self._place)[0]
 
     @python_function(LedgerPlace)
     def export(self) -> Mapping[str, Any]:
-        """Return all of it as plain values: limits, charges, public parameters and releases."""
+        """Return the whole ledger as plain values: limits, charges, parameters and releases."""
         return export_fields(self.log())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is spent and left, as plain values."""
+        """Return the limit, and what is spent, reserved and left, as plain values."""
         return self.show().to_dict()
 
     def __repr__(self) -> str:
-        """Return what is spent and left, in words."""
+        """Return the limit, and what is spent and left, in words."""
         try:
             text = ledger_text(self.show(), ReportFormat.TEXT)
         except DpselError as error:
@@ -230,7 +231,7 @@ class Ledger:
         return f"Ledger {text.rstrip()}"
 
     def _repr_html_(self) -> str:
-        """Return the same for a notebook, and the last charges."""
+        """Return the same as HTML for a notebook, with the last charges."""
         try:
             return ledger_block(self.log())
         except DpselError as error:

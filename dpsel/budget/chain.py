@@ -1,9 +1,8 @@
-"""The log of a ledger as a chain: every entry carries the SHA-256 of the one before it.
+"""The log of a ledger as a hash chain: every entry carries the SHA-256 of the one before it.
 
-An entry is about one thing that was written: the ledger's own limits, a charge, the release that
-was stored for a charge, or a part that is held back. Its digest covers that thing and the digest
-before, so that nothing in the middle can be changed, left out or put in without changing all that
-follows.
+An entry covers one thing that was written: the ledger's limits, a charge, the release stored for a
+charge, or a reservation. Its digest covers that thing and the previous digest, so nothing in the
+middle can be changed, removed or inserted without changing all entries after it.
 """
 
 import hashlib
@@ -32,7 +31,7 @@ _LEDGER = "SELECT name, epsilon, delta, neighbors, person, created FROM ledgers 
 
 
 class Kind(StrEnum):
-    """What an entry is about."""
+    """What an entry covers."""
 
     LEDGER = "ledger"
     CHARGE = "charge"
@@ -41,38 +40,38 @@ class Kind(StrEnum):
 
 
 Subject = tuple[str, int | None]
-"""What an entry is about, and of which charge or reservation."""
+"""The kind of an entry, and the number of its charge or reservation."""
 
 
 @frozen
 class Chain:
-    """A chain that was verified."""
+    """A verified chain."""
 
     digests: Sequence[str] = field(repr=False)
 
     @property
     def head(self) -> str:
-        """Return the digest of the last entry: it stands for all of them."""
+        """Return the digest of the last entry, which covers all entries."""
         return self.digests[-1]
 
     def __repr__(self) -> str:
-        """Return how long it is, and its head."""
+        """Return the number of entries and the head, in words."""
         return f"Chain of {len(self.digests):,} entries, verified; head {self.head}"
 
     def refuse_another(self, head: str, ledger: str, place: Path) -> None:
-        """Refuse a chain that does not go on from an entry with this digest."""
+        """Refuse a chain in which no entry has this digest."""
         if head not in self.digests:
             raise _broken(place, ledger, f"no entry has the SHA-256 {head}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the number of entries and the head, as plain values."""
         return {"verified": True, "entries": len(self.digests), "head": self.head}
 
 
 def append_entry(
     connection: sqlite3.Connection, ledger: str, kind: Kind, charge: int | None = None
 ) -> None:
-    """Add an entry about what was just written, within the transaction that is open."""
+    """Append an entry for what was just written, in the open transaction."""
     last = connection.execute(
         "SELECT entry, digest FROM entries WHERE ledger = ? ORDER BY entry DESC LIMIT 1", (ledger,)
     ).fetchone()
@@ -86,23 +85,23 @@ def append_entry(
 
 
 def entry_digest(previous: str, ledger: str, number: int, kind: str, content: Sequence[Any]) -> str:
-    """Return the SHA-256 of an entry: of a JSON list, in ASCII, as Python writes it."""
-    # What is no text or number was never written: it only has to differ.
+    """Return the SHA-256 of an entry, as a JSON list in ASCII, in Python's own formatting."""
+    # dpsel writes only texts and numbers: anything else is foreign, and only has to differ.
     text = json.dumps([previous, ledger, number, str(kind), *content], default=repr)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def verify_chain(connection: sqlite3.Connection, ledger: str, place: Path) -> Chain:
-    """Return the chain of a ledger if every entry is what was written.
+    """Verify every entry of a ledger, and return its chain.
 
     Privacy:
-        Guarantee: what was changed by whoever did not write the rest of the chain anew is noticed.
-            Entries that are missing at the end, or a chain that was written anew, are noticed by
-            whoever has kept the digest of a later entry.
+        Guarantee: a change is noticed unless the rest of the chain was rewritten. Entries missing
+            at the end, and a rewritten chain, are noticed by anyone who has kept the digest of a
+            later entry.
         Tested by: tests/budget/test_chain.py
 
     Raises:
-        InputError: With the number of the first entry that is not.
+        InputError: With the number of the first entry that does not verify.
     """
     contents = _contents(connection, ledger)
     digests: list[str] = []
@@ -128,14 +127,14 @@ def verify_chain(connection: sqlite3.Connection, ledger: str, place: Path) -> Ch
 
 
 def is_chained(connection: sqlite3.Connection) -> bool:
-    """Return whether a ledger file has chains; that of an earlier version has none yet."""
+    """Return whether a ledger file has chains; files of the first version have none."""
     return version_of(connection) >= FIRST_WITH_CHAIN
 
 
 def bring_up_to_date(connection: sqlite3.Connection) -> None:
-    """Give a file of an earlier version what it lacks, within the transaction that is open.
+    """Upgrade a file of an earlier version, in the open transaction.
 
-    Chains that are there go on as they are: a head that was kept elsewhere stays in them.
+    Existing chains are continued, so a head that somebody has kept stays in them.
     """
     if not is_chained(connection):
         for statement in CHAIN:
@@ -152,34 +151,34 @@ def bring_up_to_date(connection: sqlite3.Connection) -> None:
 def _content(
     connection: sqlite3.Connection, ledger: str, kind: Kind, charge: int | None
 ) -> Sequence[Any]:
-    """Return what an entry covers."""
+    """Return the values that a new entry covers."""
     if kind is Kind.LEDGER:
-        found: Sequence[Any] = connection.execute(_LEDGER, (ledger,)).fetchone()
-        return found
+        row: Sequence[Any] = connection.execute(_LEDGER, (ledger,)).fetchone()
+        return row
     if kind is Kind.RESERVATION:
         return next(row for row in reservation_rows(connection, ledger) if row[0] == charge)
-    row = charge_rows(connection, ledger, "number = ?", charge).fetchone()
-    return _of_charge(row, kind)
+    charged = charge_rows(connection, ledger, "number = ?", charge).fetchone()
+    return _of_charge(charged, kind)
 
 
 def _contents(connection: sqlite3.Connection, ledger: str) -> dict[Subject, Sequence[Any]]:
-    """Return all that must have an entry: charges in their order, then what is held back."""
-    found: dict[Subject, Sequence[Any]] = {
+    """Return all that must have an entry: the ledger, its charges in order, its reservations."""
+    contents: dict[Subject, Sequence[Any]] = {
         (Kind.LEDGER, None): connection.execute(_LEDGER, (ledger,)).fetchone()
     }
     for row in charge_rows(connection, ledger):
-        found[Kind.CHARGE, row[0]] = _of_charge(row, Kind.CHARGE)
+        contents[Kind.CHARGE, row[0]] = _of_charge(row, Kind.CHARGE)
         if row[-1] is not None:
-            found[Kind.RELEASE, row[0]] = _of_charge(row, Kind.RELEASE)
+            contents[Kind.RELEASE, row[0]] = _of_charge(row, Kind.RELEASE)
     for row in reservation_rows(connection, ledger):
-        found[Kind.RESERVATION, row[0]] = row
-    return found
+        contents[Kind.RESERVATION, row[0]] = row
+    return contents
 
 
 def _of_charge(row: Sequence[Any], kind: Kind) -> Sequence[Any]:
-    """Return what an entry covers of a row of CHARGE_COLUMNS: `release` is stored later.
+    """Return the part of a row of CHARGE_COLUMNS that an entry of this kind covers.
 
-    A charge without a user is of a version that knew none, and its digest covers none.
+    A charge of a version without users has no user, and its digest covers none.
     """
     *charged, user, note, release = row
     assert len(charged) == len(CHARGED)
@@ -189,7 +188,7 @@ def _of_charge(row: Sequence[Any], kind: Kind) -> Sequence[Any]:
 
 
 def _words(subject: Subject) -> str:
-    """Return what an entry is about."""
+    """Return in words what an entry covers."""
     kind, charge = subject
     if kind == Kind.LEDGER:
         return "the ledger's limits"
@@ -199,7 +198,7 @@ def _words(subject: Subject) -> str:
 
 
 def _broken(place: Path, ledger: str, what: str) -> InputError:
-    """Return the error for a chain that does not hold."""
+    """Return the error for a chain that does not verify."""
     return InputError(
         f"{place}: is damaged: the ledger '{ledger}' does not verify: {what}; restore it from a "
         "backup"

@@ -1,4 +1,4 @@
-"""What a ledger holds, as records: terms, charges, what is held back, and how it stands."""
+"""The records of a ledger: its terms and standing, its charges and its reservations."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,22 +13,22 @@ from dpsel.records import frozen
 
 @frozen
 class Terms:
-    """For which change of a table charges add up: fixed for a ledger, stated by every charge.
+    """The neighboring relation and the unit; only charges on equal terms add up.
 
-    `person` is the column that says whose row it is, None where rows are protected. How many rows
-    of a person count does not matter: the guarantee is for a person with all rows.
+    `person` is the column that identifies a person, None if rows are protected. How many rows of a
+    person count does not matter: the guarantee is for a person with all rows.
     """
 
     neighbors: Neighbors
     person: str | None = None
 
     def __str__(self) -> str:
-        """Return it in words."""
+        """Return the terms in words."""
         unit = "rows" if self.person is None else f"persons by column '{self.person}'"
         return f"{self.neighbors} of {unit}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the terms as plain values."""
         return {
             "neighbors": str(self.neighbors),
             "unit": "row" if self.person is None else "person",
@@ -38,7 +38,7 @@ class Terms:
 
 @frozen
 class Standing:
-    """A ledger, and how much of it is spent."""
+    """A ledger with its limit, and what is spent, reserved and left."""
 
     name: str
     limit: Amount
@@ -50,11 +50,11 @@ class Standing:
 
     @property
     def left(self) -> Amount:
-        """Return what can still be spent: not what is held back."""
+        """Return what can still be spent, without what is reserved."""
         return self.limit.less(self.spent).less(self.reserved)
 
     def refuse_overrun(self, cost: Amount) -> None:
-        """Refuse a cost that is more than what is left."""
+        """Refuse a cost that exceeds what is left."""
         if self.left.covers(cost):
             return
         asked, left = cost.to_dict(), self.left.to_dict()
@@ -69,7 +69,7 @@ class Standing:
         raise BudgetError(f"the ledger '{self.name}' does not cover this: {'; '.join(short)}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values; amounts are exact, so they are texts."""
+        """Return plain values; amounts are exact decimals, as texts."""
         return {
             "ledger": self.name,
             "limit": self.limit.to_dict(),
@@ -84,7 +84,7 @@ class Standing:
 
 @frozen
 class Asked:
-    """What a run asks of a ledger: a cost, on which terms, and all its public parameters."""
+    """What a run asks a ledger to pay: a cost on some terms, with its public parameters."""
 
     cost: Amount
     terms: Terms
@@ -93,29 +93,29 @@ class Asked:
     parameters: Mapping[str, Any]
     run_id: str | None = None
     note: str | None = None
-    """What whoever asked has to say about it: no part of what a run id stands for."""
+    """A note of the user, which is not part of the run's identity."""
 
 
 @frozen
 class Charge:
-    """One charge of a ledger, and what was released for it; None if nothing was stored."""
+    """One charge of a ledger, with the stored release; None if nothing was stored."""
 
     number: int
     time: str
     asked: Asked
     release: str | None = None
     user: str | None = None
-    """Who made it; None in charges of a version that did not ask."""
+    """Who made it; None in charges of versions that did not record it."""
 
     @property
     def outcome(self) -> str:
-        """Return what came of it, in words: what another tool spent is only booked."""
+        """Return the outcome in words; a charge for another tool is only booked."""
         if self.asked.parameters.get("by") is not None:
             return "booked"
         return "no release" if self.release is None else "released"
 
     def row(self) -> tuple[Any, ...]:
-        """Return it as values of CHARGE_COLUMNS."""
+        """Return the charge as values of CHARGE_COLUMNS."""
         asked = self.asked
         return (
             self.number,
@@ -134,7 +134,7 @@ class Charge:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, without the release."""
+        """Return the charge as plain values, without the release."""
         asked, stated = self.asked, self._guarantee()
         return {
             "number": self.number,
@@ -158,11 +158,11 @@ class Charge:
         }
 
     def exported(self) -> dict[str, Any]:
-        """Return it as plain values, with its public parameters and its release.
+        """Return the charge as plain values, with its public parameters and its release.
 
-        At the time of the charge `scope` says what the options alone promise. How the table was
-        made may say otherwise, and is known when the release is: then the scope is that of the
-        release.
+        At the time of the charge, `scope` says what the options alone promise. How the table was
+        made may change that, and is known only once there is a release. So with a release, the
+        scope is that of the release.
         """
         release = None if self.release is None else json.loads(self.release)
         fields, parameters = self.to_dict(), dict(self.asked.parameters)
@@ -171,15 +171,15 @@ class Charge:
         return {**fields, "parameters": parameters, "release": release}
 
     def _guarantee(self) -> dict[str, Any]:
-        """Return what the release promises; nothing before there is one."""
+        """Return the guarantee that the release states; empty without a release."""
         release = None if self.release is None else json.loads(self.release)
-        found = release.get("guarantee") if isinstance(release, dict) else None
-        return found if isinstance(found, dict) else {}
+        guarantee = release.get("guarantee") if isinstance(release, dict) else None
+        return guarantee if isinstance(guarantee, dict) else {}
 
 
 @frozen
 class Reservation:
-    """A part of a ledger that is held back; or, with `frees`, that one given back."""
+    """A reserved part of a ledger; or, with `frees`, the freeing of that reservation."""
 
     number: int
     time: str
@@ -189,30 +189,30 @@ class Reservation:
     note: str | None = None
 
     def row(self) -> tuple[Any, ...]:
-        """Return it as values of RESERVED."""
+        """Return the reservation as values of RESERVED."""
         amounts = self.amount.to_dict().values()
         return (self.number, self.time, *amounts, self.frees, self.user, self.note)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the reservation as plain values."""
         return dict(zip(RESERVED, self.row(), strict=True))
 
 
 def reservation_of(row: tuple[Any, ...]) -> Reservation:
-    """Return the reservation in values of RESERVED.
+    """Make a reservation from values of RESERVED.
 
     Raises:
-        ValueError: If the values make no sense.
+        ValueError: If the values are invalid.
     """
     number, time, epsilon, delta, frees, user, note = row
     return Reservation(number, time, budget_of(epsilon, delta), frees, user, note)
 
 
 def held_back(reservations: Sequence[Reservation]) -> dict[int, Reservation]:
-    """Return the reservations that nobody has freed, by number.
+    """Return the reservations that are not freed, by number.
 
     Raises:
-        ValueError: If one is missing, or one is freed that is not held.
+        ValueError: If a number is missing, or a reservation is freed that is not held.
     """
     held: dict[int, Reservation] = {}
     for number, one in enumerate(reservations, start=1):
@@ -226,35 +226,35 @@ def held_back(reservations: Sequence[Reservation]) -> dict[int, Reservation]:
 
 
 def charge_of(row: tuple[Any, ...]) -> Charge:
-    """Return the charge in values of CHARGE_COLUMNS.
+    """Make a charge from values of CHARGE_COLUMNS.
 
     Raises:
-        ValueError: If the values make no sense.
+        ValueError: If the values are invalid.
     """
-    found = dict(zip(CHARGE_COLUMNS, row, strict=True))
-    parameters = json.loads(found["parameters"])
+    values = dict(zip(CHARGE_COLUMNS, row, strict=True))
+    parameters = json.loads(values["parameters"])
     if not isinstance(parameters, dict):
         raise ValueError("parameters")
-    if found["release"] is not None:
-        json.loads(found["release"])
+    if values["release"] is not None:
+        json.loads(values["release"])
     asked = Asked(
-        budget_of(found["epsilon"], found["delta"]),
-        Terms(Neighbors(found["neighbors"]), found["person"]),
-        int(found["rows_per_unit"]),
-        str(found["command"]),
+        budget_of(values["epsilon"], values["delta"]),
+        Terms(Neighbors(values["neighbors"]), values["person"]),
+        int(values["rows_per_unit"]),
+        str(values["command"]),
         parameters,
-        found["run_id"],
-        found["note"],
+        values["run_id"],
+        values["note"],
     )
-    number, time = int(found["number"]), str(found["time"])
-    return Charge(number, time, asked, found["release"], found["user"])
+    number, time = int(values["number"]), str(values["time"])
+    return Charge(number, time, asked, values["release"], values["user"])
 
 
 def budget_of(epsilon: Any, delta: Any) -> Amount:
-    """Return stored amounts.
+    """Return the amount in two stored texts.
 
     Raises:
-        ValueError: If they are no amounts.
+        ValueError: If they are not amounts.
     """
     if not isinstance(epsilon, str) or not isinstance(delta, str):
         raise ValueError("an amount is a text")
@@ -268,7 +268,7 @@ def budget_of(epsilon: Any, delta: Any) -> Amount:
 
 
 def refuse_terms(ledger: Standing, asked: Asked) -> None:
-    """Refuse a charge that does not add up with those of a ledger."""
+    """Refuse a charge on other terms than those of the ledger."""
     if asked.terms != ledger.terms:
         raise UsageError(
             f"the ledger '{ledger.name}' is for {ledger.terms}, this run for {asked.terms}; "
@@ -277,7 +277,7 @@ def refuse_terms(ledger: Standing, asked: Asked) -> None:
 
 
 def refuse_other_run(known: Asked, asked: Asked) -> None:
-    """Refuse a run id that stands for a run with other public parameters."""
+    """Refuse a run id that already identifies a run with other public parameters."""
     before, now = _all_parameters(known), _all_parameters(asked)
     differing = [
         name for name in sorted(before.keys() | now.keys()) if before.get(name) != now.get(name)
@@ -290,7 +290,7 @@ def refuse_other_run(known: Asked, asked: Asked) -> None:
 
 
 def _all_parameters(asked: Asked) -> dict[str, Any]:
-    """Return all that two runs with one id must have in common."""
+    """Return everything that two runs with the same run id must have in common."""
     return {
         **asked.parameters,
         **asked.cost.to_dict(),

@@ -1,4 +1,7 @@
-"""One transaction on a ledger file: durable, in turn with other processes, or a plain error."""
+"""Durable transactions on a ledger file, which wait for other processes.
+
+Every SQLite error becomes one plain message.
+"""
 
 import sqlite3
 import time
@@ -11,13 +14,13 @@ from dpsel.budget.schema import check_tables, damaged, is_empty, make_tables
 from dpsel.errors import DpselError, InputError, OutputError
 
 PATIENCE = 60.0
-"""So many seconds a process waits for its turn."""
-# SQLite itself waits only this long, since Ctrl-C is not heard meanwhile.
+"""How many seconds a process waits for others to release their locks."""
+# How long SQLite itself waits at a time: it does not react to Ctrl-C while waiting.
 _SLICE = 0.1
-# `synchronous` EXTRA is FULL, and besides the folder is brought to the disk after the journal is
-# unlinked, which is the moment of the commit: else a power cut could undo it. The journal is the
-# plain one, that of a single file: a write-ahead log needs shared memory, which network disks lack,
-# and a copy of the file without its log would lack the last charges.
+# `synchronous` EXTRA is FULL, and also syncs the folder after the journal is unlinked. Unlinking is
+# the commit, and without the sync a power cut could undo it. The journal is a rollback journal: a
+# write-ahead log needs shared memory, which network disks lack, and a copy of the database without
+# its log would miss the last charges.
 _SETTINGS = (
     "PRAGMA synchronous = EXTRA",
     "PRAGMA fullfsync = ON",
@@ -39,20 +42,20 @@ _WRITE_TROUBLE = {
 
 @contextmanager
 def transaction(place: Path, *, write: bool, make: bool = False) -> Iterator[sqlite3.Connection]:
-    """Run what is inside as one transaction; when it ends well, it is on the disk.
+    """Run the block as one transaction; after it, the changes are on the disk.
 
-    Whatever goes wrong, before or in the commit, undoes it all. A lock is taken at the start of a
-    writing transaction, so what it reads stays true until it commits. The first one on a file of an
-    earlier version gives it what it lacks.
+    Any failure, before or during the commit, undoes everything. A writing transaction takes its
+    lock at the start, so what it reads stays true until it commits. The first one on a file of an
+    earlier version upgrades the file.
 
     Args:
-        place: The file, which must be there.
+        place: The file, which must exist.
         write: Whether anything will be written.
-        make: Whether to make the tables in an empty file.
+        make: Whether to create the tables in an empty file.
 
     Raises:
-        InputError: If the file is not a sound ledger file.
-        OutputError: If it cannot be written, or not in time.
+        InputError: If the file is not an intact ledger file.
+        OutputError: If it cannot be written, or stays locked too long.
     """
     with _plainly(place), closing(_connect(place)) as connection:
         for setting in _SETTINGS:
@@ -68,28 +71,28 @@ def transaction(place: Path, *, write: bool, make: bool = False) -> Iterator[sql
 
 
 def ledger_names(place: Path) -> list[str]:
-    """Return the names of the ledgers in a file, of which nothing else is looked at.
+    """Return the names of the ledgers in a file, for completion.
 
-    Quick and quiet: it waits for nobody, changes nothing, and finds none in a file that is odd.
+    It does not wait for locks, changes nothing, and returns no names if the file cannot be read.
     """
     try:
         address = f"{place.as_uri()}?mode=ro"
         with closing(sqlite3.connect(address, uri=True, timeout=_SLICE)) as connection:
-            found = connection.execute("SELECT name FROM ledgers ORDER BY name").fetchall()
+            rows = connection.execute("SELECT name FROM ledgers ORDER BY name").fetchall()
     except (sqlite3.Error, UnicodeError):
         return []
-    return [str(name) for (name,) in found]
+    return [str(name) for (name,) in rows]
 
 
 def _connect(place: Path) -> sqlite3.Connection:
-    """Open a file that is there, and never make one."""
+    """Open an existing file; never create one."""
     return sqlite3.connect(
         f"{place.as_uri()}?mode=rw", uri=True, timeout=_SLICE, isolation_level=None
     )
 
 
 def _begin(connection: sqlite3.Connection, *, write: bool) -> None:
-    """Take the lock that a transaction needs, and keep it."""
+    """Begin a transaction, and take its lock."""
     if write:
         _patiently(connection, "BEGIN IMMEDIATE")
         return
@@ -98,7 +101,7 @@ def _begin(connection: sqlite3.Connection, *, write: bool) -> None:
 
 
 def _patiently(connection: sqlite3.Connection, statement: str) -> None:
-    """Execute a statement as soon as other processes allow it."""
+    """Execute a statement, waiting while other processes hold a lock."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
@@ -111,7 +114,7 @@ def _patiently(connection: sqlite3.Connection, statement: str) -> None:
 
 @contextmanager
 def _plainly(place: Path) -> Iterator[None]:
-    """Turn whatever SQLite says into one plain line."""
+    """Turn any SQLite error into one plain message."""
     try:
         yield
     except DpselError:
@@ -128,5 +131,5 @@ def _plainly(place: Path) -> Iterator[None]:
 
 
 def _primary(error: sqlite3.Error) -> int:
-    """Return the kind of an error, without its finer distinctions."""
+    """Return the primary SQLite code of an error, without the extended part."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF

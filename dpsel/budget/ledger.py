@@ -1,4 +1,4 @@
-"""The privacy budget: ledgers with a limit, their charges, and what was released for them."""
+"""The ledgers in a file: make, charge, store, reserve, verify and read them."""
 
 import os
 import sqlite3
@@ -35,9 +35,9 @@ from dpsel.system.text import nearest
 
 @frozen
 class History:
-    """A ledger with all that was charged to it and held back, in order, and the head of its chain.
+    """A ledger with its charges and reservations, in order, and the head of its chain.
 
-    `head` is None for a file of a version that had no chains.
+    `head` is None for a file of a version without chains.
     """
 
     ledger: Standing
@@ -46,7 +46,7 @@ class History:
     head: str | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was charged and held back, as plain values."""
+        """Return the charges and reservations as plain values."""
         return {
             "ledger": self.ledger.name,
             "log": [charge.to_dict() for charge in self.charges],
@@ -56,32 +56,32 @@ class History:
 
 @frozen
 class Paid:
-    """The outcome of a charge; if `charge` has a release already, nothing was charged."""
+    """The outcome of a charge. If `charge` already has a release, nothing was charged."""
 
     charge: Charge
     ledger: Standing
     unfinished: int
-    """How many charges the run id had before, of runs that released nothing."""
+    """How many earlier charges of the run id have no release."""
 
 
 class LedgerFile:
     """The ledgers in one SQLite file.
 
-    Every method is one transaction, and the file is closed in between: nothing is held while a
+    Every method is one transaction, and the file is closed in between: no lock is held while a
     table is read.
     """
 
     def __init__(self, place: Path) -> None:
-        """Know where it is, and open nothing."""
+        """Keep the path; open nothing yet."""
         self.place = place
 
     def is_at(self, place: str) -> bool:
-        """Return whether another name leads to this very file, or to its journal."""
-        found = os.path.realpath(place)
-        return found in (str(self.place), f"{self.place}-journal")
+        """Return whether a path leads to this file, or to its journal."""
+        target = os.path.realpath(place)
+        return target in (str(self.place), f"{self.place}-journal")
 
     def make(self, name: str, limit: Amount, terms: Terms, *, with_folder: bool) -> Standing:
-        """Make a ledger that does not exist yet, and the file if need be."""
+        """Make a new ledger, and the file if it does not exist."""
         if not is_there(self.place):
             make_file(self.place, with_folder=with_folder)
         with transaction(self.place, write=True, make=True) as connection:
@@ -96,7 +96,7 @@ class LedgerFile:
         return made
 
     def standings(self) -> list[Standing]:
-        """Return all ledgers, by name."""
+        """Return all ledgers, sorted by name."""
         with self._reading(None) as connection:
             return [self._verified(connection, name) for name in _names(connection)]
 
@@ -106,7 +106,7 @@ class LedgerFile:
             return self._verified(connection, name)
 
     def verify(self, name: str) -> Chain:
-        """Return the chain of a ledger, or say which entry is the first that does not verify."""
+        """Verify the chain of a ledger, and return it; an error names the first bad entry."""
         with self._reading(name) as connection:
             self._standing(connection, name)
             chain = self._verified_chain(connection, name)
@@ -118,7 +118,7 @@ class LedgerFile:
         return chain
 
     def history(self, name: str) -> History:
-        """Return a ledger with all that was charged and held back, in order."""
+        """Return a ledger with its charges and reservations, in order."""
         with self._reading(name) as connection:
             standing = self._standing(connection, name)
             chain = self._verified_chain(connection, name)
@@ -127,25 +127,25 @@ class LedgerFile:
         return History(standing, charges, reservations, None if chain is None else chain.head)
 
     def released(self, name: str, asked: Asked) -> tuple[Standing, Charge | None]:
-        """Return a ledger, and the charge whose release the run id stands for, if there is one."""
+        """Return a ledger, and the charge of the run id that has a release, if there is one."""
         with self._reading(name) as connection:
             standing = self._verified(connection, name)
             refuse_terms(standing, asked)
             return standing, self._earlier(connection, name, asked)[0]
 
     def charge(self, name: str, asked: Asked) -> Paid:
-        """Charge a run, durably, or refuse it; a run id that has its release is not charged again.
+        """Charge a run, durably, or refuse it; a run id with a release is not charged again.
 
         Privacy:
             Guarantee: on return the charge is on the disk, and the exact sum of all charges is
-                within the limit, however many processes charge at once. All of them are for one
-                relation and one unit, so they add up. No charge is ever taken back.
-            Assumes: nobody writes the chain of the file anew, or puts an older copy in its place.
+                within the limit, however many processes charge at once. All charges are for one
+                relation and one unit, so they add up. No charge is ever undone.
+            Assumes: nobody rewrites the chain of the file, or replaces the file by an older copy.
             Tested by: tests/privacy/test_ledger_crashes.py
 
         Raises:
             BudgetError: If there is not enough left.
-            UsageError: If the terms differ, or the run id stands for other parameters.
+            UsageError: If the terms differ, or the run id identifies a different run.
         """
         self._must_be_there(name)
         with transaction(self.place, write=True) as connection:
@@ -162,10 +162,10 @@ class LedgerFile:
         return Paid(charge, after, unfinished)
 
     def store(self, name: str, charge: Charge, release: str) -> str:
-        """Keep what was drawn for a charge, durably, and return what the run may release.
+        """Store the release of a charge, durably, and return what the run may release.
 
-        That is `release`, unless another process with the same run id was first: then it is that
-        one's, so that a run id stands for one release only.
+        That is `release`, unless another process with the same run id was first. Then it is that
+        process's release: a run id has only one.
         """
         self._must_be_there(name)
         with transaction(self.place, write=True) as connection:
@@ -184,7 +184,7 @@ class LedgerFile:
         return release
 
     def reserve(self, name: str, amount: Amount, note: str | None) -> tuple[Reservation, Standing]:
-        """Hold a part of a ledger back, durably, so that no run can be charged to it."""
+        """Reserve a part of a ledger, durably, so that runs cannot spend it."""
         self._must_be_there(name)
         with transaction(self.place, write=True) as connection:
             before = self._verified(connection, name)
@@ -193,7 +193,7 @@ class LedgerFile:
             return made, self._standing(connection, name)
 
     def free(self, name: str, number: int, note: str | None) -> tuple[Reservation, Standing]:
-        """Give back what was held back, durably; the reservation itself stays in the log."""
+        """Free a reservation, durably; it stays in the log."""
         self._must_be_there(name)
         with transaction(self.place, write=True) as connection:
             self._verified(connection, name)
@@ -211,7 +211,7 @@ class LedgerFile:
         frees: int | None,
         note: str | None,
     ) -> Reservation:
-        """Write a reservation, or that one is freed, and its entry."""
+        """Write a reservation, or the freeing of one, and its entry."""
         number = 1 + len(reservation_rows(connection, name))
         made = Reservation(number, _now(), amount, frees, user_name(), note)
         marks = ", ".join("?" * (1 + len(RESERVED)))
@@ -223,30 +223,30 @@ class LedgerFile:
         return made
 
     def _must_be_there(self, name: str | None) -> None:
-        """Refuse to go on without a file."""
+        """Refuse to continue without a file."""
         if not is_there(self.place):
             what = "there is no ledger yet" if name is None else f"there is no ledger '{name}' yet"
             raise UsageError(f"{what}: {self.place} does not exist; {_how_to_make(name)}")
 
     @contextmanager
     def _reading(self, name: str | None) -> Iterator[sqlite3.Connection]:
-        """Open the file to read."""
+        """Open the file for reading."""
         self._must_be_there(name)
         with transaction(self.place, write=False) as connection:
             yield connection
 
     def _verified(self, connection: sqlite3.Connection, name: str) -> Standing:
-        """Return a ledger whose chain holds."""
+        """Return a ledger after verifying its chain."""
         standing = self._standing(connection, name)
         self._verified_chain(connection, name)
         return standing
 
     def _verified_chain(self, connection: sqlite3.Connection, name: str) -> Chain | None:
-        """Return the chain of a ledger, if it holds; None in a file that has no chains yet."""
+        """Verify and return the chain of a ledger; None in a file without chains."""
         return verify_chain(connection, name, self.place) if is_chained(connection) else None
 
     def _standing(self, connection: sqlite3.Connection, name: str) -> Standing:
-        """Return a ledger, with the exact sums of its charges and of what is held back."""
+        """Return a ledger with the exact sums of its charges and reservations."""
         row = connection.execute(
             "SELECT epsilon, delta, neighbors, person, created FROM ledgers WHERE name = ?", (name,)
         ).fetchone()
@@ -275,7 +275,7 @@ class LedgerFile:
             raise damaged(self.place) from None
 
     def _reservations(self, connection: sqlite3.Connection, name: str) -> list[Reservation]:
-        """Return what was held back and freed of a ledger, in order."""
+        """Return the reservations of a ledger, and their freeings, in order."""
         try:
             return [reservation_of(row) for row in reservation_rows(connection, name)]
         except (ValueError, TypeError):
@@ -284,7 +284,7 @@ class LedgerFile:
     def _earlier(
         self, connection: sqlite3.Connection, name: str, asked: Asked
     ) -> tuple[Charge | None, int]:
-        """Return the released charge of the run id, and how many charges it has without one."""
+        """Return the charge of the run id that has a release, and how many have none."""
         if asked.run_id is None:
             return None, 0
         known = self._as_charges(charge_rows(connection, name, "run_id = ?", asked.run_id))
@@ -294,7 +294,7 @@ class LedgerFile:
         return (done[0] if done else None), len(known) - len(done)
 
     def _as_charges(self, rows: sqlite3.Cursor) -> list[Charge]:
-        """Return the charges in some rows."""
+        """Make charges from rows."""
         try:
             return [charge_of(row) for row in rows]
         except (ValueError, TypeError, RecursionError):
@@ -302,7 +302,7 @@ class LedgerFile:
 
 
 def _insert_charge(connection: sqlite3.Connection, ledger: str, charge: Charge) -> None:
-    """Write a charge, and who made it why."""
+    """Write a charge, with its user and note."""
     *charged, user, note, _ = charge.row()
     marks = ", ".join("?" * (1 + len(CHARGED)))
     connection.execute(
@@ -319,10 +319,10 @@ def _names(connection: sqlite3.Connection) -> list[str]:
 
 
 def _how_to_make(name: str | None) -> str:
-    """Return how a ledger is made."""
+    """Return, in words, how to make a ledger."""
     return f"make it with `dpsel budget init {name or 'NAME'} --epsilon E`"
 
 
 def _now() -> str:
-    """Return the time, in UTC. Charges are ordered by their numbers, not by clocks."""
+    """Return the time in UTC. Charges are ordered by their numbers, not by their times."""
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,6 +1,7 @@
-"""The options of `dpsel budget`: each group is a record.
+"""The options of `dpsel budget`, one record per group.
 
-Imports nothing heavy: the command line shows these, and `--help` is instant.
+This module imports nothing heavy, so that `--help` is instant. The options of runs that a ledger
+pays for are in `payment.py`, so that `select` does not import these.
 """
 
 import re
@@ -19,36 +20,36 @@ PRIVACY = "Privacy"
 
 @frozen(kw_only=True)
 class LedgerPlace:
-    """Where the ledgers are kept."""
+    """The file of the ledgers."""
 
     ledger_file: str | Path | None = same_as(Payment, "ledger_file")
 
     @property
     def path(self) -> Path:
-        """Return the file of the ledgers, by option, by environment or by custom."""
+        """Return the file of the ledgers: by option, by environment variable, or the default."""
         return ledger_place(self.ledger_file)
 
     @property
     def is_customary(self) -> bool:
-        """Return whether nobody said where they are kept."""
+        """Return whether the file is the default one."""
         return is_customary(self.ledger_file)
 
 
 @frozen(kw_only=True)
 class Limits:
-    """What a new ledger may be charged, and by which runs."""
+    """The limits of a new ledger, and which runs it can pay for."""
 
-    epsilon: str = option("--epsilon E", "All charges together may cost this much.")
-    delta: str = option("--delta D", "The same for delta; 0 is for pure privacy.", "0")
+    epsilon: str = option("--epsilon E", "The limit on all charges together.")
+    delta: str = option("--delta D", "The same for delta; 0 means pure privacy.", "0")
     neighbors: Neighbors = option(
         "--neighbors",
-        "What one row more or less means: it is there or not, or it has other values.",
+        "How neighboring tables differ: one row is added or removed, or has other values.",
         Neighbors.ADD_REMOVE,
         panel=PRIVACY,
     )
     person: str | None = option(
         "--person COLUMN",
-        "For runs with this --person only; else for those that protect rows.",
+        "Accept only runs with this --person; without it, only runs that protect rows.",
         None,
     )
 
@@ -57,24 +58,26 @@ class Limits:
 class Spending:
     """What another tool has spent."""
 
-    epsilon: str = option("--epsilon E", "What it cost, for the ledger's own neighbors and unit.")
-    by: str = option("--by TEXT", "What spent it, and who: a tool, a publication, a person.")
+    epsilon: str = option(
+        "--epsilon E", "How much was spent, for the ledger's own neighbors and unit."
+    )
+    by: str = option("--by TEXT", "Who or what spent it: a tool, a publication, a person.")
     delta: str = option("--delta D", "The same for delta.", "0")
-    note: str | None = option("--note TEXT", "A line to keep beside it.", None)
+    note: str | None = option("--note TEXT", "A note stored with the entry.", None)
 
 
 @frozen(kw_only=True)
 class Holding:
-    """What is to be held back."""
+    """What to reserve."""
 
-    epsilon: str = option("--epsilon E", "How much no run may be charged to.")
+    epsilon: str = option("--epsilon E", "How much to hold back.")
     delta: str = option("--delta D", "The same for delta.", "0")
     note: str | None = same_as(Spending, "note")
 
 
 @frozen(kw_only=True)
 class Freeing:
-    """Why a reservation is given back."""
+    """Why a reservation is freed."""
 
     note: str | None = same_as(Spending, "note")
 
@@ -97,7 +100,9 @@ class ExportFormat(StrEnum):
 class Showing:
     """How ledgers are shown."""
 
-    report_format: ReportFormat = option("--format", "JSON, or a table to read.", ReportFormat.JSON)
+    report_format: ReportFormat = option(
+        "--format", "JSON, or a plain-text table.", ReportFormat.JSON
+    )
 
 
 @frozen(kw_only=True)
@@ -105,20 +110,20 @@ class Exporting:
     """How a ledger is exported."""
 
     export_format: ExportFormat = option(
-        "--format", "All of it in JSON, or the charges alone in CSV.", ExportFormat.JSON
+        "--format", "Everything as JSON, or only the charges as CSV.", ExportFormat.JSON
     )
 
 
 @frozen(kw_only=True)
 class Verifying:
-    """What must still be in the chain of a ledger."""
+    """The digest that must still be in the chain of a ledger."""
 
     head: str | None = option(
-        "--head SHA256", "The head of an earlier time, which must still be in the chain.", None
+        "--head SHA256", "An earlier head, which must still be in the chain.", None
     )
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be a head."""
+        """Refuse a text that cannot be a head."""
         if self.head is not None and not re.fullmatch("[0-9a-f]{64}", self.head):
             raise UsageError(
                 "--head must be a SHA-256, 64 digits from 0 to f, as printed by verify"
@@ -131,7 +136,7 @@ class LedgerLook:
 
     ledger: str | None = option(
         "--ledger NAME",
-        "Say what this ledger would have left. Nothing is charged.",
+        "Also show what this ledger would have left. Nothing is charged.",
         None,
         panel=BUDGET,
     )

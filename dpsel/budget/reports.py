@@ -1,4 +1,4 @@
-"""Ledgers and their charges as text: JSON, CSV, lines of at most 80 signs, or for notebooks."""
+"""Ledgers and their charges as JSON, CSV, text of at most 80 columns, or HTML for notebooks."""
 
 import csv
 import io
@@ -25,30 +25,31 @@ _CSV = (
 
 
 def ledger_text(ledger: Standing, report_format: ReportFormat) -> str:
-    """Return one ledger."""
+    """Return one ledger as JSON or text."""
     if report_format is ReportFormat.TEXT:
-        return _lines(_shown(ledger))
+        return _wrapped(_ledger_lines(ledger))
     return json_text({"schema": SCHEMA_ID, **ledger.to_dict()})
 
 
 def ledgers_text(ledgers: Sequence[Standing], report_format: ReportFormat) -> str:
-    """Return all ledgers."""
+    """Return all ledgers as JSON or text."""
     if report_format is ReportFormat.TEXT:
-        return "\n".join(_lines(_shown(ledger)) for ledger in ledgers)
+        return "\n".join(_wrapped(_ledger_lines(ledger)) for ledger in ledgers)
     fields = [ledger.to_dict() for ledger in ledgers]
     return json_text({"schema": SCHEMA_ID, "ledgers": fields})
 
 
 def log_text(history: History, report_format: ReportFormat) -> str:
-    """Return what was charged to a ledger and held back, in order."""
+    """Return the charges and reservations of a ledger as JSON or text, in order."""
     if report_format is ReportFormat.TEXT:
-        blocks = [*map(_told, history.charges), *map(_held, history.reservations)]
-        return "\n".join(map(_lines, blocks))
+        charges = map(_charge_lines, history.charges)
+        blocks = [*charges, *map(_reservation_lines, history.reservations)]
+        return "\n".join(map(_wrapped, blocks))
     return json_text({"schema": SCHEMA_ID, **history.to_dict()})
 
 
 def ledger_block(history: History) -> str:
-    """Return a ledger as a few lines of HTML for a notebook, with its last charges."""
+    """Return a ledger as a short HTML block for a notebook, with its last charges."""
     ledger, fields = history.ledger, history.ledger.to_dict()
     shown = {name: _amounts(fields[name]) for name in ("limit", "spent", "reserved", "left")}
     if ledger.reserved == Amount():
@@ -56,43 +57,43 @@ def ledger_block(history: History) -> str:
     limit = f"all charges together: at most {shown.pop('limit')}, {ledger.terms}"
     facts: list[Fact] = [("ledger", [ledger.name]), *shown.items()]
     facts.append(("charges", f"{ledger.charges}, since {_day_and_time(ledger.created)}"))
-    told = [charge.to_dict() for charge in history.charges]
-    partly = [str(one["number"]) for one in told if one["end_to_end"] is False]
+    charges = [charge.to_dict() for charge in history.charges]
+    partly = [str(one["number"]) for one in charges if one["end_to_end"] is False]
     stamp = f"NOT END TO END, but for the selection only: charge {', '.join(partly)}"
     rows = [["charge", "day", "epsilon", "delta", "for"]]
-    for one in told[-_LAST_CHARGES:]:
+    for one in charges[-_LAST_CHARGES:]:
         purpose = one["target"] or one["by"] or one["command"]
         rows.append([str(one["number"]), one["time"][:10], one["epsilon"], one["delta"], purpose])
-    stamps, table = [stamp] if partly else [], rows if told else []
+    stamps, table = [stamp] if partly else [], rows if charges else []
     return block_html(promise=limit, stamps=stamps, facts=facts, table=table)
 
 
 def charge_text(ledger: Standing, charge: Charge) -> str:
-    """Return a charge that was booked, and what it leaves."""
+    """Return a booked charge, and what it leaves, as JSON."""
     fields = {"ledger": ledger.name, "left": ledger.left.to_dict(), "charge": charge.to_dict()}
     return json_text({"schema": SCHEMA_ID, **fields})
 
 
 def reservation_text(ledger: Standing, made: Reservation) -> str:
-    """Return what was held back or given back, and what that leaves."""
+    """Return a reservation, or the freeing of one, and what it leaves, as JSON."""
     fields = {"ledger": ledger.name, "left": ledger.left.to_dict(), "reservation": made.to_dict()}
     return json_text({"schema": SCHEMA_ID, **fields})
 
 
 def chain_text(ledger: str, chain: Chain) -> str:
-    """Return that a ledger verifies."""
+    """Return the verified chain of a ledger as JSON."""
     return json_text({"schema": SCHEMA_ID, "ledger": ledger, **chain.to_dict()})
 
 
 def export_text(history: History, export_format: ExportFormat) -> str:
-    """Return all of a ledger; in CSV without parameters and releases."""
+    """Return a whole ledger; in CSV without parameters and releases."""
     if export_format is ExportFormat.CSV:
         return _csv(history)
     return json_text(export_fields(history))
 
 
 def export_fields(history: History) -> dict[str, Any]:
-    """Return all of a ledger as plain values."""
+    """Return a whole ledger as plain values."""
     return {
         "schema": SCHEMA_ID,
         **history.ledger.to_dict(),
@@ -102,7 +103,7 @@ def export_fields(history: History) -> dict[str, Any]:
 
 
 def _csv(history: History) -> str:
-    """Return charges as CSV, one a line."""
+    """Return charges as CSV, one per line."""
     text = io.StringIO()
     writer = csv.DictWriter(text, _CSV, lineterminator="\n")
     writer.writeheader()
@@ -113,14 +114,14 @@ def _csv(history: History) -> str:
 
 
 def _cell(value: Any) -> str:
-    """Return a value in a word."""
+    """Return a value as a CSV cell."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else str(value)
 
 
-def _shown(ledger: Standing) -> list[str]:
-    """Return how a ledger stands, in words."""
+def _ledger_lines(ledger: Standing) -> list[str]:
+    """Return how a ledger stands, as lines of text."""
     fields = ledger.to_dict()
     lines = [f"{ledger.name}: {ledger.terms}"]
     for name in ("epsilon", "delta"):
@@ -132,8 +133,8 @@ def _shown(ledger: Standing) -> list[str]:
     return lines
 
 
-def _told(charge: Charge) -> list[str]:
-    """Return a charge in words: what it cost, for what, by whom, and why."""
+def _charge_lines(charge: Charge) -> list[str]:
+    """Return a charge as lines of text: its cost, its purpose, its user and note."""
     fields = charge.to_dict()
     first = f"{charge.number}. {_day_and_time(charge.time)}, {_amounts(fields)}, {charge.outcome}"
     scope = {True: "end to end", False: "not end to end", None: "not known"}[fields["end_to_end"]]
@@ -152,8 +153,8 @@ def _told(charge: Charge) -> list[str]:
     return [first, *_named(about)]
 
 
-def _held(one: Reservation) -> list[str]:
-    """Return in words what was held back or given back."""
+def _reservation_lines(one: Reservation) -> list[str]:
+    """Return a reservation, or the freeing of one, as lines of text."""
     what = "reserved" if one.frees is None else f"freed: reservation {one.frees}"
     first = (
         f"reservation {one.number}. {_day_and_time(one.time)}, {_amounts(one.to_dict())}, {what}"
@@ -162,26 +163,26 @@ def _held(one: Reservation) -> list[str]:
 
 
 def _named(about: dict[str, Any]) -> list[str]:
-    """Return values under their names, as far as there are any."""
+    """Return names and values, one per line; those without a value are left out."""
     return [f"   {name}: {value}" for name, value in about.items() if value is not None]
 
 
 def _amounts(fields: dict[str, Any]) -> str:
-    """Return an epsilon, and a delta if there is one."""
+    """Return an epsilon, and a delta if it is not 0, in words."""
     delta = "" if fields["delta"] == "0" else f" and delta {fields['delta']}"
     return f"epsilon {fields['epsilon']}{delta}"
 
 
 def _day_and_time(time: str) -> str:
-    """Return a time without parts of seconds."""
+    """Return a time without fractions of a second."""
     return f"{time[:19].replace('T', ' ')}Z"
 
 
-def _lines(told: Iterable[str]) -> str:
-    """Return lines of at most 80 signs; what is longer goes on below, a little to the right."""
-    found: list[str] = []
-    for line in told:
+def _wrapped(lines: Iterable[str]) -> str:
+    """Return lines wrapped at 80 columns; continuation lines are indented."""
+    wrapped: list[str] = []
+    for line in lines:
         shown = printable(line)
         indent = " " * (len(shown) - len(shown.lstrip()) + 2)
-        found += textwrap.wrap(shown, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
-    return "".join(f"{line}\n" for line in found)
+        wrapped += textwrap.wrap(shown, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    return "".join(f"{line}\n" for line in wrapped)

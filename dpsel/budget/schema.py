@@ -1,4 +1,4 @@
-"""The tables of a ledger file, and how one is told from any other database."""
+"""The SQL schema of a ledger file, in all its versions, and the checks that a file has it."""
 
 import sqlite3
 from pathlib import Path
@@ -18,16 +18,17 @@ CHARGED = (
     "parameters",
     "run_id",
 )
-"""What is written of a charge into the table `charges` when it is made."""
+"""The columns of `charges` that are written when a charge is made."""
 CHARGE_COLUMNS = (*CHARGED, "user", "note", "release")
-"""All there is about a charge; files of earlier versions know no user and no note."""
+"""All values of a charge; files of earlier versions have no user and no note."""
 RESERVED = ("number", "time", "epsilon", "delta", "frees", "user", "note")
+"""All values of a reservation."""
 
 APPLICATION_ID = int.from_bytes(b"dpsl", "big")
 VERSION = 3
 FIRST_WITH_CHAIN = 2
 
-# Amounts are exact decimals, so they are texts. `person` is the column of persons, null for rows.
+# Amounts are exact decimals, stored as texts. `person` is the column of persons, or null for rows.
 _FIRST = (
     """CREATE TABLE ledgers (
         name TEXT PRIMARY KEY NOT NULL,
@@ -67,8 +68,8 @@ _FIRST = (
         WHEN OLD.release IS NOT NULL
         BEGIN SELECT RAISE(ABORT, 'a release never changes'); END""",
 )
-# Added by version 2. REPLACE takes away whatever a new row is in conflict with, by any key and by
-# SQLite's own number of a row, and calls no trigger that stands before DELETE.
+# Added by version 2. REPLACE deletes every row that conflicts with a new one, by any key and by
+# SQLite's rowid, without calling the BEFORE DELETE triggers. Hence the triggers on INSERT.
 CHAIN = (
     """CREATE TABLE entries (
         ledger TEXT NOT NULL REFERENCES ledgers (name),
@@ -101,7 +102,7 @@ CHAIN = (
     """CREATE TRIGGER entries_stay BEFORE DELETE ON entries
         BEGIN SELECT RAISE(ABORT, 'an entry is never taken back'); END""",
 )
-# Added by version 3. A reservation with `frees` gives that one back.
+# Added by version 3. A row of `reservations` with `frees` frees the reservation of that number.
 REMARKS = (
     """CREATE TABLE remarks (
         ledger TEXT NOT NULL,
@@ -143,7 +144,7 @@ _KNOWN = {1: _FIRST, FIRST_WITH_CHAIN: (*_FIRST, *CHAIN), VERSION: SCHEMA}
 
 
 def make_tables(connection: sqlite3.Connection) -> None:
-    """Make the tables in an empty database, within the transaction that is open."""
+    """Create the tables in an empty database, in the open transaction."""
     for statement in SCHEMA:
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -151,12 +152,12 @@ def make_tables(connection: sqlite3.Connection) -> None:
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
-    """Return whether this is a database that nobody has used yet."""
+    """Return whether the database is new and empty."""
     return _marks(connection) == (0, 0) and not _definitions(connection)
 
 
 def check_tables(connection: sqlite3.Connection, place: Path) -> None:
-    """Refuse a database that is not a ledger file, or not a sound one."""
+    """Refuse a database that is not a ledger file, or is damaged."""
     if is_empty(connection):
         raise UsageError(f"{place} holds no ledger yet; make one with `dpsel budget init`")
     application, version = _marks(connection)
@@ -175,7 +176,7 @@ def check_tables(connection: sqlite3.Connection, place: Path) -> None:
 def charge_rows(
     connection: sqlite3.Connection, ledger: str, condition: str = "TRUE", *values: Any
 ) -> sqlite3.Cursor:
-    """Return the charges of a ledger, each as CHARGE_COLUMNS, in order."""
+    """Return the charges of a ledger as rows of CHARGE_COLUMNS, in order."""
     charged = ", ".join(f"charges.{name}" for name in CHARGED)
     if version_of(connection) < VERSION:
         query = f"SELECT {charged}, NULL, NULL, release FROM charges"
@@ -190,7 +191,7 @@ def charge_rows(
 
 
 def reservation_rows(connection: sqlite3.Connection, ledger: str) -> list[tuple[Any, ...]]:
-    """Return the reservations of a ledger, each as RESERVED, in order."""
+    """Return the reservations of a ledger as rows of RESERVED, in order."""
     if version_of(connection) < VERSION:
         return []
     return connection.execute(
@@ -200,25 +201,25 @@ def reservation_rows(connection: sqlite3.Connection, ledger: str) -> list[tuple[
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """Return the version of a ledger file."""
+    """Return the schema version of a ledger file."""
     return _marks(connection)[1]
 
 
 def damaged(place: Path) -> InputError:
-    """Return the error for a file whose content makes no sense."""
+    """Return the error for a damaged file."""
     return InputError(f"{place}: is damaged; restore it from a backup")
 
 
 def _marks(connection: sqlite3.Connection) -> tuple[int, int]:
-    """Return what says whose database it is, and of which version."""
+    """Return the application id and the schema version of a database."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     return application, version
 
 
 def _definitions(connection: sqlite3.Connection) -> list[str]:
-    """Return what defines the tables, in SQL; SQLite's own are left out."""
-    found = connection.execute(
+    """Return the SQL definitions of all tables, indexes and triggers except SQLite's own."""
+    rows = connection.execute(
         "SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'"
     )
-    return sorted(str(sql) for (sql,) in found)
+    return sorted(str(sql) for (sql,) in rows)

@@ -1,1 +1,1 @@
-"""A page about a release, for those who sign it and those who read it: the public side."""
+"""Cards: a page about a release, for those who sign it and those who read it. All public."""

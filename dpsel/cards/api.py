@@ -1,4 +1,4 @@
-"""`dpsel.card`, and what it shares with the command."""
+"""The function `dpsel.card`, and what it shares with the command."""
 
 import hashlib
 from pathlib import Path
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from dpsel.budget.api import named_history
 from dpsel.budget.ledger import History
 from dpsel.budget.options import LedgerPlace
-from dpsel.cards.html import html_card
-from dpsel.cards.markdown import markdown_card
 from dpsel.cards.options import CardFormat, CardLook
+from dpsel.cards.pages import html_card, markdown_card
 from dpsel.cards.record import Published, published, read_record
 from dpsel.cards.registry import registry_entry
 from dpsel.cards.words import card_of
@@ -17,7 +16,7 @@ from dpsel.python import python_function, record_of
 from dpsel.system.text import json_text
 
 if TYPE_CHECKING:
-    from dpsel.core.release import Selection
+    from dpsel.core.selection import Selection
 
 
 @python_function(CardLook, LedgerPlace)
@@ -28,17 +27,17 @@ def card(
     ledger: str | None = None,
     ledger_file: str | Path | None = None,
 ) -> str:
-    """Make a page of a record for those who sign a release, and for those who read it.
+    """Make a page about a release, for those who sign it and those who read it.
 
     Privacy:
-        Guarantee: none is needed; a record and a ledger are public, and nothing else is looked at.
+        Guarantee: none is needed; a record and a ledger are public, and nothing else is read.
         Tested by: tests/cards/test_words.py
 
     Args:
-        record: What `select` or `baseline` returned, or the file of a record in JSON.
-        card_format: `markdown`, `html`, or `yaml` for an entry of the registry of deployments.
-        ledger: Say what else was spent, by this ledger.
-        ledger_file: The file of the ledgers, if it is not in its usual place.
+        record: A selection from `select` or `baseline`, or the JSON file of its record.
+        card_format: `markdown`, `html`, or `yaml` for an entry in the registry of deployments.
+        ledger: The ledger whose other charges the card lists.
+        ledger_file: The file of the ledgers, if it is not the default one.
 
     Raises:
         InputError: If the file is not a record.
@@ -50,7 +49,7 @@ def card(
 
 
 def _published(record: "Selection | str | Path") -> Published:
-    """Return a record, from a file or as `select` returns it."""
+    """Return the record in a file, or that of a selection."""
     if isinstance(record, str | Path):
         return read_record(str(record))
     text = json_text(record.to_dict())
@@ -58,13 +57,13 @@ def _published(record: "Selection | str | Path") -> Published:
 
 
 def ledger_history(look: CardLook, place: LedgerPlace) -> History | None:
-    """Return the ledger that is named, with all its charges; None if none is."""
+    """Return the named ledger with all its charges; None if none is named."""
     return None if look.ledger is None else named_history(look.ledger, place)
 
 
 def card_text(card_format: CardFormat, record: Published, history: History | None) -> str:
-    """Return a card in the format that is asked for."""
+    """Return the card of a record in the given format."""
     if card_format is CardFormat.YAML:
         return registry_entry(record, history)
-    written = card_of(record, history)
-    return html_card(written) if card_format is CardFormat.HTML else markdown_card(written)
+    page = card_of(record, history)
+    return html_card(page) if card_format is CardFormat.HTML else markdown_card(page)

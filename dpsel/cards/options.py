@@ -1,4 +1,4 @@
-"""The options of `dpsel card`. Imports nothing heavy: `--help` is instant."""
+"""The options of `dpsel card`. This module imports nothing heavy: `--help` is instant."""
 
 from enum import StrEnum
 
@@ -7,7 +7,7 @@ from dpsel.records import frozen
 
 
 class CardFormat(StrEnum):
-    """How a card is written."""
+    """The formats of a card."""
 
     MARKDOWN = "markdown"
     HTML = "html"
@@ -16,13 +16,13 @@ class CardFormat(StrEnum):
 
 @frozen(kw_only=True)
 class CardLook:
-    """How a card is written, and whose ledger it tells about."""
+    """The format of a card, and the ledger that it reports on."""
 
     card_format: CardFormat = option(
         "--format",
-        "A page in Markdown or HTML, or an entry for the registry of deployments, in YAML.",
+        "A page in Markdown or HTML, or an entry for the registry of deployments in YAML.",
         CardFormat.MARKDOWN,
     )
     ledger: str | None = option(
-        "--ledger NAME", "Say what else was spent, by this ledger.", None, panel="Budget"
+        "--ledger NAME", "Also show what else was spent from this ledger.", None, panel="Budget"
     )

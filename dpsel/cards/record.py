@@ -1,4 +1,4 @@
-"""A record as a stranger hands it over: JSON, read and checked before a word is made of it."""
+"""Read and check a record in JSON. It may come from anyone, so nothing in it is trusted."""
 
 import hashlib
 import json
@@ -20,12 +20,12 @@ Kind = TypeVar("Kind")
 
 @frozen
 class Published:
-    """A record of `select` or `baseline`; what the first version did not state is None or empty."""
+    """A record of `select` or `baseline`; fields that version 1 lacks are None or empty."""
 
     fields: Mapping[str, Any]
-    """All of it, as it was read."""
+    """The whole record, as read."""
     digest: str
-    """The SHA-256 of its bytes."""
+    """The SHA-256 of the record's bytes."""
     features: tuple[str, ...]
     groups: tuple[tuple[str, tuple[str, ...]], ...]
     """The features that are groups, each with its columns."""
@@ -49,10 +49,10 @@ class Published:
 
 
 def read_record(place: str) -> Published:
-    """Return the record in a file, or on stdin.
+    """Read the record in a file, or on stdin.
 
     Raises:
-        InputError: If it cannot be read, or is no record.
+        InputError: If it cannot be read, or is not a record.
     """
     name = "stdin" if place == STDIN else Path(place).name
     try:
@@ -76,10 +76,10 @@ def read_record(place: str) -> Published:
 
 
 def published(fields: Any, digest: str) -> Published:
-    """Return a record from its fields; those that are not known are left alone.
+    """Check the fields of a record, and return it; unknown fields are ignored.
 
     Raises:
-        ValueError: If it is none. KeyError, UsageError: The same.
+        ValueError, KeyError, UsageError: If the fields are not those of a record.
     """
     if not isinstance(fields, dict) or fields["schema"] not in SCHEMAS:
         raise ValueError("schema")
@@ -118,12 +118,12 @@ def published(fields: Any, digest: str) -> Published:
 
 
 def _day(value: Any) -> str | None:
-    """Return a day, if there is one."""
+    """Return a valid date, or None."""
     return None if value is None else date.fromisoformat(_is(value, str)).isoformat()
 
 
 def _guarantee(stated: Mapping[str, Any]) -> Guarantee:
-    """Return the guarantee that a record states."""
+    """Return the guarantee that the record states."""
     return Guarantee(
         epsilon=_number(stated["epsilon"]),
         neighbors=Neighbors(stated["neighbors"]),
@@ -134,16 +134,16 @@ def _guarantee(stated: Mapping[str, Any]) -> Guarantee:
 
 
 def _unit(name: Any) -> str:
-    """Return whom a guarantee protects."""
+    """Return the unit that a guarantee protects."""
     if name not in ("row", "person"):
         raise ValueError("unit")
     return str(name)
 
 
 def _part(part: Any) -> tuple[str, float]:
-    """Return what a step was, and what it took of epsilon."""
-    found = _is(part, dict)
-    return _is(found["name"], str), _number(found["epsilon"])
+    """Return the name of a step and its part of epsilon."""
+    step = _is(part, dict)
+    return _is(step["name"], str), _number(step["epsilon"])
 
 
 def _texts(values: Any) -> tuple[str, ...]:
@@ -152,17 +152,17 @@ def _texts(values: Any) -> tuple[str, ...]:
 
 
 def _text_or_none(value: Any) -> str | None:
-    """Return a text, if there is one."""
+    """Return a text, or None."""
     return None if value is None else _is(value, str)
 
 
 def _number(value: Any) -> float:
-    """Return a number."""
+    """Return a number, as a float."""
     return float(value) if isinstance(value, int) else _is(value, float)
 
 
 def _is(value: Any, kind: type[Kind]) -> Kind:
-    """Return a value of a kind, or raise ValueError; true is no whole number."""
+    """Return a value if it has this type; a boolean is not a whole number."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise ValueError(kind.__name__)
     return value

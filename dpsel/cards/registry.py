@@ -1,7 +1,7 @@
-"""A release as an entry of the public registry of differential-privacy deployments, in YAML.
+"""Draft an entry for the public registry of differential-privacy deployments, in YAML.
 
 The registry is opendp/deployments-registry-data; its fields are in `registry.schema.json`, as of
-commit 057e5d8. What neither record nor ledger can know is marked `fill in`.
+commit 057e5d8. Fields that neither the record nor the ledger can answer are marked `fill in`.
 """
 
 import json
@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from dpsel.budget.ledger import History
-from dpsel.cards.markdown import code_span, escaped
+from dpsel.cards.pages import code_span, escaped
 from dpsel.cards.record import Published
 from dpsel.cards.words import charge_for, counted, odds
 from dpsel.core.guarantee import Guarantee, Neighbors
@@ -20,21 +20,21 @@ _FILL_IN = "fill in"
 
 
 class Blank(str):
-    """A value that somebody has to fill in; the text itself is one that the registry allows."""
+    """A placeholder to be filled in by hand; its text is one that the registry accepts."""
 
     __slots__ = ()
 
 
 def registry_entry(record: Published, history: History | None) -> str:
-    """Return a draft of an entry: valid as it is, and to be completed by hand.
+    """Return a draft of an entry, which is valid but must be completed by hand.
 
     Privacy:
-        Guarantee: none is needed; see `card_of`. The number of persons, which the registry has a
-            field for, is in no record.
+        Guarantee: none is needed; see `card_of`. The registry has a field for the number of
+            persons; no record states it.
         Tested by: tests/cards/test_registry.py
 
     Raises:
-        UsageError: If the record promises nothing.
+        UsageError: If the record has no guarantee.
     """
     if record.guarantee is None:
         raise UsageError("this record promises nothing: the registry is for private releases")
@@ -64,7 +64,7 @@ def _entry(record: Published, guarantee: Guarantee, history: History | None) -> 
 
 
 def _basic(record: Published, guarantee: Guarantee, name: str) -> dict[str, Any]:
-    """Return what the product is, and for what."""
+    """Return the description and the purpose of the release."""
     features = ", ".join(map(code_span, record.features))
     covered = ""
     if not guarantee.scope.end_to_end:
@@ -87,7 +87,7 @@ def _basic(record: Published, guarantee: Guarantee, name: str) -> dict[str, Any]
 
 
 def _variant(guarantee: Guarantee) -> dict[str, Any]:
-    """Return which privacy it is, of which tables, and what it leaves open."""
+    """Return the variant of privacy, the domain, and what is not protected."""
     open_to_all = "Names and types of columns, the target and its labels, bounds and all options."
     if guarantee.neighbors is Neighbors.REPLACE_ONE:
         open_to_all += f" The number of {guarantee.unit.name}s."
@@ -99,7 +99,7 @@ def _variant(guarantee: Guarantee) -> dict[str, Any]:
 
 
 def _loss(record: Published, guarantee: Guarantee) -> dict[str, Any]:
-    """Return whom it protects, and how much."""
+    """Return the unit of privacy and the parameters."""
     unit = guarantee.unit
     changed = "is there or not"
     if guarantee.neighbors is Neighbors.REPLACE_ONE:
@@ -123,7 +123,7 @@ def _loss(record: Published, guarantee: Guarantee) -> dict[str, Any]:
 
 
 def _model(history: History | None) -> dict[str, Any]:
-    """Return who is trusted, and how often it is released."""
+    """Return who is trusted, and how often data are released."""
     more = "Not known to this draft: no ledger was named."
     if history is not None:
         ledger = history.ledger
@@ -142,7 +142,7 @@ def _model(history: History | None) -> dict[str, Any]:
 def _implementation(
     record: Published, guarantee: Guarantee, history: History | None
 ) -> dict[str, Any]:
-    """Return how it was done, and how costs are added up."""
+    """Return the mechanism, and how costs compose."""
     charge = None if history is None else charge_for(record, history)
     composition = "Sequential composition, of the parts of epsilon within the release."
     if history is not None:
@@ -162,14 +162,14 @@ def _implementation(
 
 
 def _slug(text: str) -> str:
-    """Return a text as part of an address."""
+    """Return a text as part of a URL."""
     return "-".join(re.findall("[a-z0-9]+", text.lower()))[:100]
 
 
 def _yaml(value: Any, indent: str = "") -> list[str]:
-    """Return mappings and lists in blocks, and values as JSON, which YAML reads the same way.
+    """Return lines of YAML: mappings and lists as blocks, values as JSON, which is valid YAML.
 
-    Texts are Markdown to the registry, so names are code there, and the words of others escaped.
+    The registry reads texts as Markdown, so names are code spans and quoted texts are escaped.
     """
     lines: list[str] = []
     items = value.items() if isinstance(value, dict) else [("-", item) for item in value]
@@ -184,7 +184,7 @@ def _yaml(value: Any, indent: str = "") -> list[str]:
 
 
 def _scalar(value: Any) -> str:
-    """Return a value in JSON; a small number is written out, as some readers of YAML need it."""
+    """Return a value as JSON; floats with an exponent get a point, which YAML 1.1 readers need."""
     if isinstance(value, float):
         text = repr(value)
         return text if "e" not in text or "." in text else text.replace("e", ".0e")

@@ -1,4 +1,4 @@
-"""What a record and a ledger say, in sentences for people: no file format, and no table."""
+"""The content of a card: a record and a ledger in sentences. The layout is in `pages.py`."""
 
 import json
 from collections.abc import Sequence
@@ -14,25 +14,25 @@ from dpsel.records import frozen
 
 @frozen
 class Name:
-    """A name that somebody else chose: of a column, a label, a ledger. Shown as it is."""
+    """A name that somebody else chose, such as a column's. Shown literally, as code."""
 
     text: str
 
 
 @frozen
 class Said:
-    """Words that somebody else wrote: shown as they are, and never taken for a format."""
+    """A text that somebody else wrote. Shown literally, never read as markup."""
 
     text: str
 
 
 Words = tuple[str | Name | Said, ...]
-"""A sentence: our own words, and those of others."""
+"""A sentence: our own words, with names and texts of others."""
 
 
 @frozen
 class Table:
-    """Lines of cells under headings."""
+    """Rows of cells under headings."""
 
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -40,7 +40,7 @@ class Table:
 
 @frozen
 class Section:
-    """A part of a card: facts by name, sentences, a table. Any of them may be missing."""
+    """A section of a card: sentences, facts by name, bullet points, a table. Any may be missing."""
 
     heading: str
     sentences: tuple[Words, ...] = ()
@@ -51,7 +51,7 @@ class Section:
 
 @frozen
 class Card:
-    """One page about one release. What must be read first comes first."""
+    """One page about one release. Warnings come first."""
 
     title: Words
     warnings: tuple[Words, ...]
@@ -59,10 +59,10 @@ class Card:
 
 
 def card_of(record: Published, ledger: History | None) -> Card:
-    """Return the card of a record, and of the ledger that paid for it; the same for the same two.
+    """Return the card of a record and of its ledger; equal inputs give equal cards.
 
     Privacy:
-        Guarantee: none is needed; a record and a ledger are public, and nothing else is looked at.
+        Guarantee: none is needed; a record and a ledger are public, and nothing else is read.
         Tested by: tests/cards/test_words.py
     """
     guarantee, charge = record.guarantee, None if ledger is None else charge_for(record, ledger)
@@ -74,7 +74,7 @@ def card_of(record: Published, ledger: History | None) -> Card:
 
 
 def charge_for(record: Published, ledger: History) -> Charge | None:
-    """Return the charge whose stored release is this very record, if there is one."""
+    """Return the charge whose stored release is this record, if there is one."""
     for charge in ledger.charges:
         if charge.release is not None and json.loads(charge.release) == record.fields:
             return charge
@@ -82,7 +82,7 @@ def charge_for(record: Published, ledger: History) -> Charge | None:
 
 
 def odds(epsilon: float) -> str:
-    """Return e^epsilon in three digits, rounded up, so that "at most" stays true."""
+    """Return e^epsilon with three digits, rounded up, so that "at most" stays true."""
     if epsilon > _FINITE:
         return "a number without a practical limit"
     most = _up(Decimal(repr(float(epsilon))).exp(_EXACT))
@@ -92,7 +92,7 @@ def odds(epsilon: float) -> str:
 
 
 def chance(epsilon: float) -> str:
-    """Return how sure somebody can get who was sure to one half, in percent, rounded up."""
+    """Return, in percent and rounded up, how sure someone can become who was 50 % sure."""
     grown = Decimal(repr(float(min(epsilon, 100.0)))).exp(_EXACT)
     percent = (100 * grown / (1 + grown)).quantize(Decimal("0.1"), ROUND_CEILING)
     return f"at most {percent} %" if percent < 100 else "more than 99.9 %"
@@ -104,18 +104,18 @@ _WRITTEN_OUT = Decimal(10) ** 9
 
 
 def _up(number: Decimal) -> Decimal:
-    """Return the smallest number of three digits that is not below this one."""
+    """Return a number rounded up to three digits."""
     return Context(prec=3, rounding=ROUND_CEILING).plus(number)
 
 
 def counted(record: Published) -> str:
-    """Return how many features were released of how many."""
+    """Return how many features were released, out of how many."""
     what = "columns and groups of columns" if record.groups else "columns"
     return f"{len(record.features)} of {record.n_features:,} {what}"
 
 
 def _title(record: Published) -> Words:
-    """Return what was released, in a line."""
+    """Return the title: what was released."""
     count = counted(record)
     if record.target is None:
         return (f"Release card: {count}",)
@@ -123,24 +123,24 @@ def _title(record: Published) -> Words:
 
 
 def _warnings(record: Published, ledger: History | None, charge: Charge | None) -> list[Words]:
-    """Return what must be read before all else."""
-    found: list[Words] = []
+    """Return the warnings: no or partial guarantee, or not in the ledger."""
+    warnings: list[Words] = []
     if record.guarantee is None:
         because = Said(record.no_guarantee_because or "")
-        found.append(("This is not private, and not for release: ", because, "."))
+        warnings.append(("This is not private, and not for release: ", because, "."))
     elif not record.guarantee.scope.end_to_end:
         why = Said(record.guarantee.scope.why)
-        found.append(("The guarantee does not cover all that was done to the data: ", why, "."))
+        warnings.append(("The guarantee does not cover all that was done to the data: ", why, "."))
     if ledger is not None and charge is None:
         name = Name(ledger.ledger.name)
-        found.append(
+        warnings.append(
             ("This release is not in the ledger ", name, ": what it cost is not in its sums.")
         )
-    return found
+    return warnings
 
 
 def _released(record: Published, charge: Charge | None) -> Section:
-    """Return what was released, and how it was found."""
+    """Return the section on what was released, and how it was selected."""
     columns = _listed(record.features)
     sentence: Words = (f"The names of {counted(record)}",)
     if record.target is not None:
@@ -153,7 +153,7 @@ def _released(record: Published, charge: Charge | None) -> Section:
     if record.budget:
         facts.append(("Epsilon went to", _parts(record.budget)))
     if charge is not None and isinstance(table := charge.asked.parameters.get("table"), str):
-        # The folders above are the holder's own affair.
+        # Only the file's name: the folders above it are not for readers.
         facts.append(("Table", (Name(table.replace("\\", "/").rsplit("/", 1)[-1]),)))
     if record.run_id is not None:
         facts.append(("Run id", (Name(record.run_id),)))
@@ -165,7 +165,7 @@ def _released(record: Published, charge: Charge | None) -> Section:
 
 
 def _question(record: Published) -> list[tuple[str, Words]]:
-    """Return what was asked; nothing for a record that does not say."""
+    """Return the target and the candidate columns; nothing if the record does not say."""
     if record.target is None:
         return []
     target: Words = (Name(record.target),)
@@ -191,23 +191,23 @@ def _method(record: Published) -> Words:
 
 
 def _parts(budget: Sequence[tuple[str, float]]) -> Words:
-    """Return what each step took of epsilon."""
-    found: list[str | Said] = []
+    """Return how epsilon was split among the steps."""
+    parts: list[str | Said] = []
     for name, epsilon in budget:
-        found += ["; " if found else "", Said(name), f" {epsilon:g}"]
-    return tuple(found)
+        parts += ["; " if parts else "", Said(name), f" {epsilon:g}"]
+    return tuple(parts)
 
 
 def _listed(names: Sequence[str]) -> Words:
-    """Return names with commas."""
-    found: list[str | Name] = []
+    """Return names separated by commas."""
+    parts: list[str | Name] = []
     for name in names:
-        found += [", ", Name(name)] if found else [Name(name)]
-    return tuple(found)
+        parts += [", ", Name(name)] if parts else [Name(name)]
+    return tuple(parts)
 
 
 def _about_whom(guarantee: Guarantee | None) -> Section:
-    """Return whose data this is about, as far as the guarantee says."""
+    """Return the section on whose data are protected."""
     if guarantee is None:
         text = "About everybody in the table, and nobody is protected."
         return Section("About whom", ((text,),))
@@ -226,7 +226,7 @@ def _about_whom(guarantee: Guarantee | None) -> Section:
 
 
 def _promised(guarantee: Guarantee) -> Section:
-    """Return the guarantee in words and odds."""
+    """Return the section on the guarantee, in words and odds."""
     epsilon, delta = guarantee.epsilon, guarantee.delta
     who, factor = guarantee.unit.name, odds(epsilon)
     numbers = f"epsilon {epsilon:g}" + (f" and delta {delta:g}" if delta else "")
@@ -250,7 +250,7 @@ def _promised(guarantee: Guarantee) -> Section:
 
 
 def _not_covered(guarantee: Guarantee) -> Section:
-    """Return what the guarantee is no promise of."""
+    """Return the section on what the guarantee does not cover."""
     points: list[Words] = []
     if not guarantee.scope.end_to_end:
         points.append(("What was done to the data before: ", Said(guarantee.scope.why), "."))
@@ -275,7 +275,7 @@ def _not_covered(guarantee: Guarantee) -> Section:
 
 
 def _spent(history: History | None, charge: Charge | None) -> Section:
-    """Return what else was spent, by the ledger."""
+    """Return the section on what else was charged to the ledger."""
     heading = "What else was spent"
     if history is None:
         text = "No ledger was named for this card, so it does not say what else was released "
@@ -304,7 +304,7 @@ def _spent(history: History | None, charge: Charge | None) -> Section:
 
 
 def _charge_row(charge: Charge) -> tuple[str, ...]:
-    """Return a charge as cells."""
+    """Return a charge as cells of the table."""
     fields = charge.to_dict()
     what = fields["by"]
     if what is None:
@@ -320,7 +320,7 @@ def _amount(amount: Amount) -> str:
 
 
 def _signatures() -> Section:
-    """Return where to sign."""
+    """Return the section for signatures."""
     line: Words = ("." * 40,)
     facts = tuple((who, line) for who in ("Holder of the data", "Privacy officer", "Day and place"))
     return Section("Signed", facts=facts)

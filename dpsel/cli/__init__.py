@@ -1,1 +1,1 @@
-"""The command line; adds typer and rich."""
+"""The command line: one thin module per command. The only folder that imports Typer and Rich."""

@@ -1,4 +1,7 @@
-"""The command line: commands imported when asked for, and whatever happens as an exit code."""
+"""The command line as a whole: it imports only the command that is run, and sets the exit code.
+
+`run` is the one place where errors, interrupts and bugs become messages and exit codes.
+"""
 
 import errno
 import time
@@ -19,24 +22,35 @@ from dpsel.system.process import abandon_stdout, reason
 
 COMMANDS = {
     "select": "Select the K features that matter most for a target, with differential privacy.",
-    "plan": "Say what an epsilon will buy, from public guesses alone: no table is opened.",
-    "dictionary": "Write public facts about columns once, for --dictionary FILE of every run.",
+    "plan": "Estimate what an epsilon will buy, from public guesses alone; no table is opened.",
+    "dictionary": "Write public facts about columns once, and use them in every run with "
+    "--dictionary FILE.",
     "preprocess": "Turn a raw table into a bounded one for `dpsel select`, and record what was "
     "done.",
-    "baseline": "Select features by the methods that `dpsel select` is compared with.",
-    "evaluate": "Try private selection on your own data: what would a method find at which "
+    "baseline": "Select features with the methods that `dpsel select` is compared with.",
+    "evaluate": "Try private selection on your own data: what does each method find at each "
     "epsilon?",
-    "audit": "Test a guarantee from outside: draw many times from neighboring inputs, and compare.",
-    "budget": "Keep a privacy budget: ledgers with a limit, which --ledger NAME charges for every "
-    "run.",
-    "card": "Make a page of a record for those who sign a release, and for those who read it.",
+    "audit": "Test a guarantee from the outside: draw many times from neighboring inputs, and "
+    "compare.",
+    "budget": "Keep a privacy budget: ledgers with a limit, charged by every run with --ledger "
+    "NAME.",
+    "card": "Turn a record into a page for those who approve a release and those who read it.",
     "reproduce": "Run the paper's experiments again, with figures.",
 }
-"""What each command is about: the first paragraph of its help text."""
+"""Each command with the first paragraph of its help text."""
+BUG = 70
+"""The exit code after a bug."""
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as of a process that SIGINT ended."""
+# A help text is printed by Typer and may meet these; commands write through `dpsel.system.output`,
+# which turns them into messages of its own.
+_STDOUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO)
+_SHELL = "[SHELL]"
+COMPLETION_OPTIONS = ("--install-completion", "--show-completion")
 
 
 def add_name(app: typer.Typer, name: str) -> None:
-    """Add a command that is only listed."""
+    """Add a command by name only, for the list of commands; nothing is imported."""
 
     @app.command(name, help=COMMANDS[name])
     def listed() -> None:
@@ -45,45 +59,35 @@ def add_name(app: typer.Typer, name: str) -> None:
 
 def add_command(app: typer.Typer, name: str) -> None:
     """Add a command, or a group of commands, with all its options."""
-    found = _load(name)
-    if not isinstance(found, typer.Typer):
-        app.command(name, cls=PlainCommand, help=_unwrapped(found.__doc__))(found)
+    command = _load(name)
+    if not isinstance(command, typer.Typer):
+        app.command(name, cls=PlainCommand, help=_unwrapped(command.__doc__))(command)
         return
-    for registered in found.registered_commands:
+    for registered in command.registered_commands:
         registered.cls = PlainCommand
         registered.help = _unwrapped(registered.callback.__doc__ if registered.callback else "")
-    app.add_typer(found, name=name, cls=PlainGroup)
+    app.add_typer(command, name=name, cls=PlainGroup)
 
 
 def commands_within(name: str) -> list[str]:
-    """Return the names of the commands in a group; none if it is a command itself."""
-    found = _load(name)
-    if not isinstance(found, typer.Typer):
+    """Return the names of the commands in a group; none if `name` is a command itself."""
+    group = _load(name)
+    if not isinstance(group, typer.Typer):
         return []
     return [
         command.name or (command.callback.__name__ if command.callback else "")
-        for command in found.registered_commands
+        for command in group.registered_commands
     ]
 
 
 def _load(name: str) -> Any:
-    """Return the function or the group that a module of the same name holds."""
+    """Import the function or the group of a command, from the module of the same name."""
     return getattr(import_module(f"dpsel.cli.{name}"), name)
 
 
 def _unwrapped(docstring: str | None) -> str:
-    """Return a docstring with one line a paragraph, which the terminal then wraps."""
+    """Return a docstring with one line per paragraph; the terminal wraps it."""
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in (docstring or "").split("\n\n"))
-
-
-BUG = 70
-INTERRUPTED = 130
-# What a help text meets; commands write through `dpsel.selection.record`, which says what is wrong.
-_STDOUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO)
-
-
-_SHELL = "[SHELL]"
-_ABOUT_SHELLS = ("--install-completion", "--show-completion")
 
 
 def _print_version(wanted: bool) -> None:
@@ -94,7 +98,7 @@ def _print_version(wanted: bool) -> None:
 
 
 def _show_completion(shell: str | None) -> None:
-    """Print the script that completes command lines in a shell, and stop."""
+    """Print the completion script of a shell, and stop."""
     if shell is not None:
         from dpsel.cli.shells import script_of
 
@@ -103,7 +107,7 @@ def _show_completion(shell: str | None) -> None:
 
 
 def _install_completion(shell: str | None) -> None:
-    """Put that script where the shell finds it, and stop."""
+    """Install the completion script of a shell, and stop."""
     if shell is not None:
         from dpsel.cli.shells import install
 
@@ -116,7 +120,7 @@ def root(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
     install_completion: Annotated[
@@ -126,7 +130,7 @@ def root(
             metavar=_SHELL,
             callback=_install_completion,
             is_eager=True,
-            help="Let bash, zsh or fish complete command lines of dpsel from now on.",
+            help="Install completion for bash, zsh or fish.",
         ),
     ] = None,
     show_completion: Annotated[
@@ -136,18 +140,18 @@ def root(
             metavar=_SHELL,
             callback=_show_completion,
             is_eager=True,
-            help="Print the script that does so, to put it in place yourself.",
+            help="Print the completion script, to install it yourself.",
         ),
     ] = None,
 ) -> None:
-    """Differentially private feature selection: which columns matter, and no row exposed."""
+    """Differentially private feature selection: find which columns matter, and expose no row."""
 
 
 @cache
 def command_line(asked: str | None, *, alone: bool = False) -> Any:
-    """Return the command line with the command that is asked for.
+    """Return the command line with one command in full, and the others by name only.
 
-    Of the others it has the names, or if it is asked for `alone`, nothing.
+    With `alone`, the others are left out.
     """
     app = typer.Typer(
         cls=PlainGroup,
@@ -168,7 +172,7 @@ def command_line(asked: str | None, *, alone: bool = False) -> Any:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; errors become one or two plain lines."""
-    if arguments[:1] == ["--complete"]:  # Asked by a shell; nothing else is done.
+    if arguments[:1] == ["--complete"]:  # A shell asks for completions.
         from dpsel.cli.shells import answer
 
         return answer(arguments[1:])
@@ -177,15 +181,15 @@ def run(arguments: Sequence[str]) -> int:
         warnings.simplefilter("ignore")
     try:
         _check_clock()
-        if len(arguments) == 1 and arguments[0] in _ABOUT_SHELLS:
+        if len(arguments) == 1 and arguments[0] in COMPLETION_OPTIONS:
             from dpsel.cli.shells import this_shell
 
             arguments = [*arguments, this_shell()]
-        # The options before a command take no values.
-        asked = next((argument for argument in arguments if not argument.startswith("-")), None)
-        known = asked if asked in COMMANDS else None
-        # What stands before a command may ask for the names of all, like --help.
-        command = command_line(known, alone=known is not None and arguments[0] == known)
+        # Options before the command take no values, so the first other word is the command.
+        first = next((argument for argument in arguments if not argument.startswith("-")), None)
+        name = first if first in COMMANDS else None
+        # An option before the command, such as --help, may need the names of all commands.
+        command = command_line(name, alone=name is not None and arguments[0] == name)
         code = command(args=list(arguments or ["--help"]), standalone_mode=False, prog_name="dpsel")
     except DpselError as error:
         say("error", str(error))
@@ -196,7 +200,7 @@ def run(arguments: Sequence[str]) -> int:
         cause = leaving.__context__
         if not isinstance(cause, OSError):
             return _report_bug(leaving, debug=debug)
-        # Typer's way out when a pipe is closed while it prints a help text.
+        # Typer exits this way if the pipe is closed while it prints a help text.
         say("error", f"stdout: cannot be written: {reason(cause)}")
         return OutputError.exit_code
     except typer.TyperException as error:  # about the arguments
@@ -215,7 +219,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _check_clock() -> None:
-    """Refuse a clock with which Python cannot work: half of its own modules ask for the time."""
+    """Refuse a system clock that Python cannot read: many of its own modules need the time."""
     try:
         time.time()
     except OverflowError:
@@ -225,16 +229,16 @@ def _check_clock() -> None:
 
 
 def _help_hint(arguments: Sequence[str]) -> str:
-    """Return the command that shows the help that is wanted here."""
-    found = next((argument for argument in arguments if argument in COMMANDS), None)
-    if found is None:
+    """Return the command that shows the help for these arguments."""
+    command = next((argument for argument in arguments if argument in COMMANDS), None)
+    if command is None:
         return "dpsel --help"
-    within = [argument for argument in arguments if argument in commands_within(found)]
-    return " ".join(["dpsel", found, *within[:1], "--help"])
+    within = [argument for argument in arguments if argument in commands_within(command)]
+    return " ".join(["dpsel", command, *within[:1], "--help"])
 
 
 def _report_bug(error: BaseException, *, debug: bool) -> int:
-    """Say where a bug is. Its message is kept back, since it may quote a cell."""
+    """Say where a bug is. The message of the exception is withheld: it may quote a cell."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{type(error).__name__}, {frames[-1].name} in line {frames[-1].lineno}"
     say("error", f"this is a bug in dpsel ({place}); nothing was released")

@@ -1,4 +1,4 @@
-"""`dpsel audit`."""
+"""The command `dpsel audit`."""
 
 import typer
 
@@ -20,11 +20,11 @@ def audit(
     terminal: Terminal,
     config: ConfigFile,
 ) -> None:
-    """Test a guarantee from outside: draw many times from neighboring inputs, and compare.
+    """Test a guarantee from the outside: draw many times from neighboring inputs, and compare.
 
-    Prints a verdict and a JSON certificate: bounds of the privacy loss that shows, and the exact
-    loss where the law is known. A fail is certain up to the confidence asked for; a pass is no
-    proof. Ends with 0 if the audit passed, and with 1 if it did not. It reads no data of yours.
+    Prints a verdict and a JSON certificate: bounds on the observed privacy loss, and the exact loss
+    where the law is known. A fail is certain up to the requested confidence; a pass is no proof.
+    Exits with 0 if the audit passed, and with 1 if it did not. Reads none of your data.
 
     Example: dpsel audit --mechanism canonical-lipschitz --epsilon 1 --d 6 --k 3 --samples 1e6
     """

@@ -1,4 +1,7 @@
-"""The progress bar of a terminal. Rich is imported here, and takes 30 ms: only a bar needs it."""
+"""The progress bar.
+
+A file of its own, imported only if a bar is shown: importing Rich takes 30 ms.
+"""
 
 import sys
 from typing import Any
@@ -9,21 +12,21 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgres
 from rich.table import Column
 from rich.text import Text
 
-# What a share, a speed and a time take up at the most, with the blanks between them.
+# The largest widths of the share, the speed and the time, each with a blank.
 _SHARE, _SPEED, _TIME = 5, 12, 13
 _LONGEST_BAR, _SHORTEST_BAR = 40, 8
 
 
 class Bar:
-    """A bar on a terminal that is gone once the work is done.
+    """A bar on a terminal, removed when the work is done.
 
-    How fast it goes is told in bytes of the table's files. Their size says no more than a listing
-    of the folder does; a number of rows, or of rows a second, would be private under add-remove.
+    Its speed is in bytes of the table's files, whose sizes any listing of the folder shows. A
+    number of rows, or of rows per second, would be private under add-remove.
     """
 
     def __init__(self, work: str) -> None:
         """Show an empty bar."""
-        # Its own stderr: an audit lets no other be heard while it runs the command.
+        # The stderr of this moment: an audit redirects it later, while it runs the command.
         console = Console(file=sys.stderr)
         self._bytes = 0
         self._progress = Progress(
@@ -33,25 +36,25 @@ class Bar:
         self._progress.start()
 
     def size(self, file_bytes: int) -> None:
-        """Start again, with files of so many bytes; 0 if that is not known."""
+        """Start again for files of `file_bytes` bytes; 0 if the size is unknown."""
         self._bytes = file_bytes
         self._progress.remove_task(self._task)
         self._task = self._progress.add_task("", total=file_bytes or None)
 
     def move(self, done: float) -> None:
-        """Show which share is done."""
+        """Show the share that is done, from 0 to 1."""
         if self._bytes:
             self._progress.update(self._task, completed=done * self._bytes)
         elif done > 0.0:
             self._progress.update(self._task, total=1.0, completed=done)
 
     def stop(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._progress.stop()
 
 
 class _Speed(ProgressColumn):
-    """Bytes a second, if the work is one of reading files."""
+    """The bytes read per second; empty if the work is not reading files."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
@@ -62,7 +65,7 @@ class _Speed(ProgressColumn):
 
 
 class _TimeLeft(ProgressColumn):
-    """Hours, minutes and seconds until all is done, as far as that can be told."""
+    """The hours, minutes and seconds left, as far as they can be estimated."""
 
     max_refresh = 0.5
 
@@ -76,7 +79,7 @@ class _TimeLeft(ProgressColumn):
 
 
 def _columns(work: str, width: int) -> list[Any]:
-    """Return as much as a terminal has room for, on one line."""
+    """Return the columns of the bar: as many as fit on one line of the terminal."""
     room = width - len(work) - _SHARE - _TIME - 1
     columns: list[Any] = [TextColumn(work), TaskProgressColumn()]
     if room < 0:

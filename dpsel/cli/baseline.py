@@ -1,4 +1,6 @@
-"""`dpsel baseline`."""
+"""The command `dpsel baseline`: it makes a request and a job, which `release_table` carries out."""
+
+from functools import partial
 
 import typer
 
@@ -32,12 +34,12 @@ def baseline(
     terminal: Terminal,
     config: ConfigFile,
 ) -> None:
-    """Select features by the methods that `dpsel select` is compared with.
+    """Select features with the methods that `dpsel select` is compared with.
 
-    two-stage: blocks of rows vote for features by a LASSO each, and a private top-k chooses among
+    two-stage: each block of rows votes for features with a LASSO, and a private top-k selects from
     the votes (Kifer et al.). dpkendall: k private rounds (Dick et al.). sis and lasso: the largest
-    scores and coefficients, without any privacy. A table that does not
-    fit in memory is kept in a temporary file.
+    scores and coefficients, without privacy. A table that does not fit in memory is kept in a
+    temporary file.
 
     Example: dpsel baseline data.parquet --target y --k 5 --epsilon 2 --method two-stage --blocks 10
     """
@@ -45,13 +47,6 @@ def baseline(
     from dpsel.selection.baseline import BaselineJob, baseline_run, make_baseline_request
 
     request = make_baseline_request(columns, privacy, blocks, bounding, drawing, reading)
-    release_table(
-        table,
-        baseline_run(table, request),
-        payment,
-        writing,
-        terminal,
-        statement,
-        context,
-        lambda reporter: BaselineJob(table, request, reporter),
-    )
+    make_job = partial(BaselineJob, table, request)
+    run = baseline_run(table, request)
+    release_table(table, run, make_job, payment, writing, statement, terminal, context)

@@ -1,4 +1,4 @@
-"""`dpsel budget`: ledgers of privacy."""
+"""The commands of `dpsel budget`, which keep ledgers."""
 
 from typing import Annotated
 
@@ -26,12 +26,12 @@ Number = Annotated[
 OptionalName = Annotated[
     str | None,
     typer.Argument(
-        metavar="[NAME]", help="The ledger's name; all ledgers without it.", show_default=False
+        metavar="[NAME]", help="The ledger's name; all ledgers if omitted.", show_default=False
     ),
 ]
 
 budget = typer.Typer(
-    help="Keep a privacy budget: ledgers with a limit, which --ledger NAME charges for every run."
+    help="Keep a privacy budget: ledgers with a limit, charged by every run with --ledger NAME."
 )
 
 
@@ -45,10 +45,10 @@ def _help_if_alone(context: typer.Context) -> None:
 @budget.command()
 @form
 def init(name: Name, limits: Limits, place: LedgerPlace, debugging: Debugging) -> None:
-    """Make a ledger. Its limits, and what it is for, never change.
+    """Create a ledger. Its limits and the runs it accepts never change.
 
-    Only runs with the same --neighbors, and the same --person or none, can be charged to it: the
-    costs of others do not add up with theirs.
+    It accepts only runs with the same --neighbors, and with the same --person or none: the costs of
+    other runs do not add up with theirs.
 
     Example: dpsel budget init patients --epsilon 10 --delta 1e-6
     """
@@ -64,9 +64,9 @@ def init(name: Name, limits: Limits, place: LedgerPlace, debugging: Debugging) -
 def show(
     name: OptionalName = None, *, place: LedgerPlace, showing: Showing, debugging: Debugging
 ) -> None:
-    """Print what is spent and left of a ledger, or of all.
+    """Print what is spent and what is left of a ledger, or of all ledgers.
 
-    Amounts are exact decimals, written as texts in JSON.
+    Amounts are exact decimals, written as strings in JSON.
 
     Example: dpsel budget show patients
     """
@@ -85,9 +85,9 @@ def show(
 @budget.command()
 @form
 def log(name: Name, place: LedgerPlace, showing: Showing, debugging: Debugging) -> None:
-    """Print every charge of a ledger, in order, and what was reserved.
+    """Print every charge of a ledger, in order, and its reservations.
 
-    A charge that is not released is one of a run that failed, was ended, or is still running; or it
+    A charge that is not released belongs to a run that failed, was stopped or is still running, or
     was booked for another tool.
 
     Example: dpsel budget log patients --format text
@@ -102,10 +102,10 @@ def log(name: Name, place: LedgerPlace, showing: Showing, debugging: Debugging) 
 @budget.command()
 @form
 def charge(name: Name, spending: Spending, place: LedgerPlace, debugging: Debugging) -> None:
-    """Book what something else has spent on the same people.
+    """Book a charge for what another tool has spent on the same people.
 
-    A ledger is worth what it knows: whatever was released about them by another tool counts too, if
-    its guarantee is for the ledger's own neighbors and unit. It cannot be taken back.
+    A ledger counts only what it knows. Releases by another tool count too, if their guarantee is
+    for the ledger's own neighbors and unit. A charge cannot be undone.
 
     Example: dpsel budget charge patients --epsilon 0.5 --by "yearly report, tool X"
     """
@@ -120,7 +120,7 @@ def charge(name: Name, spending: Spending, place: LedgerPlace, debugging: Debugg
 @budget.command()
 @form
 def reserve(name: Name, holding: Holding, place: LedgerPlace, debugging: Debugging) -> None:
-    """Hold a part of a ledger back: no run can be charged to it until it is freed.
+    """Hold back part of a ledger: no run can be charged to it until it is freed.
 
     Example: dpsel budget reserve patients --epsilon 2 --note "for the final analysis"
     """
@@ -137,7 +137,7 @@ def reserve(name: Name, holding: Holding, place: LedgerPlace, debugging: Debuggi
 def free(
     name: Name, number: Number, freeing: Freeing, place: LedgerPlace, debugging: Debugging
 ) -> None:
-    """Give a reservation back, so that runs can be charged to it.
+    """Free a reservation, so that runs can be charged to it again.
 
     Example: dpsel budget free patients 1
     """
@@ -152,11 +152,11 @@ def free(
 @budget.command()
 @form
 def verify(name: Name, verifying: Verifying, place: LedgerPlace, debugging: Debugging) -> None:
-    """Check that nothing in a ledger was changed since it was written.
+    """Check that nothing in a ledger has changed since it was written.
 
-    Every entry carries the SHA-256 of the one before it. Prints how many there are and that of the
-    last one, the head; or ends with exit code 3 and names the first entry that is not what was
-    written. Keep the head elsewhere: with --head it shows later that no entry was taken away.
+    Every entry contains the SHA-256 of the one before it. Prints the number of entries and the
+    SHA-256 of the last one, the head; or exits with code 3 and names the first entry that is not as
+    it was written. Keep the head elsewhere: --head shows later that no entry was removed.
 
     Example: dpsel budget verify patients
     """
@@ -170,7 +170,7 @@ def verify(name: Name, verifying: Verifying, place: LedgerPlace, debugging: Debu
 @budget.command()
 @form
 def export(name: Name, place: LedgerPlace, exporting: Exporting, debugging: Debugging) -> None:
-    """Print all of a ledger: limits, charges, public parameters and releases.
+    """Print a whole ledger: limits, charges, public parameters and releases.
 
     Example: dpsel budget export patients > patients-budget.json
     """

@@ -1,4 +1,4 @@
-"""`dpsel card`."""
+"""The command `dpsel card`."""
 
 import os
 from contextlib import suppress
@@ -16,7 +16,7 @@ RecordArgument = Annotated[
     str,
     typer.Argument(
         metavar="RECORD",
-        help="A record that `dpsel select` or `dpsel baseline` wrote, in JSON; - for stdin.",
+        help="A JSON record from `dpsel select` or `dpsel baseline`; - for stdin.",
         show_default=False,
     ),
 ]
@@ -30,10 +30,10 @@ def card(
     writing: CardFile,
     debugging: Debugging,
 ) -> None:
-    """Make a page of a record for those who sign a release, and for those who read it.
+    """Turn a record into a page for those who approve a release and those who read it.
 
-    It says what was released, about whom, with which guarantee in words and odds, what that does
-    not cover, and with --ledger what else was spent. Made from the record and the ledger alone.
+    It states what was released and about whom, the guarantee in words and odds, what the guarantee
+    does not cover, and with --ledger what else was spent. It uses the record and the ledger alone.
 
     Example: dpsel card record.json --ledger patients --format html --output card.html
     """
@@ -50,7 +50,7 @@ def card(
 
 
 def _refuse_output(output: str, record: str, look: CardLook, place: LedgerPlace) -> None:
-    """Refuse to write over what the card is made of."""
+    """Refuse to write over the ledger or the record."""
     from dpsel.budget.ledger import LedgerFile
 
     if look.ledger is not None and LedgerFile(place.path).is_at(output):

@@ -1,11 +1,14 @@
-"""What can stand at the end of a command line: commands, options, and the words that they take."""
+"""Which words can complete a command line: commands, options and their values.
+
+`dpsel.cli.shells` asks for them, and writes them for each shell.
+"""
 
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from os.path import expanduser, expandvars
 from typing import Any, get_type_hints
 
-from dpsel.cli.app import COMMANDS, command_line
+from dpsel.cli.app import COMMANDS, COMPLETION_OPTIONS, command_line
 from dpsel.cli.config import plain_kind
 from dpsel.core.mechanisms import MECHANISM_NAMES
 from dpsel.core.scores import GROUP, SCORE_NAMES
@@ -13,7 +16,6 @@ from dpsel.records import frozen
 from dpsel.selection.options import Baseline, Method
 
 SHELLS = ("bash", "zsh", "fish")
-_OF_SHELLS = ("--install-completion", "--show-completion")
 _TABLES = ("TABLE", "TABLE...", "INPUT")
 _FILES = (*_TABLES, "FILE", "FOLDER", "DIR", "OUTPUT", "RECORD", "DICTIONARY")
 _LEDGERS = ("NAME", "[NAME]")
@@ -21,25 +23,27 @@ _LEDGERS = ("NAME", "[NAME]")
 
 @frozen
 class Fitting:
-    """What fits: words, each with a line about it; or whatever files there are."""
+    """The completions: words, each with a short description, or any file."""
 
     words: tuple[tuple[str, str], ...] = ()
     files: bool = False
 
 
 def fitting(words: Sequence[str]) -> Fitting:
-    """Return what fits at the end of a command line.
+    """Return the completions of the last word of a command line.
 
     Args:
-        words: All that follow `dpsel`; the last one, which may be empty, is not finished yet.
+        words: All words after `dpsel`; the last one, which may be empty, is to be completed.
     """
     *before, last = words
-    if before and before[-1] in _OF_SHELLS:
-        return _those(last, [(name, "") for name in SHELLS])
+    if before and before[-1] in COMPLETION_OPTIONS:
+        return _starting_with(last, [(name, "") for name in SHELLS])
     place = next((at for at, word in enumerate(before) if word in COMMANDS), None)
     if place is None:
         commands = list(COMMANDS.items())
-        return _those(last, _options(command_line(None), ()) if last.startswith("-") else commands)
+        return _starting_with(
+            last, _options(command_line(None), ()) if last.startswith("-") else commands
+        )
     command = command_line(before[place], alone=True).commands[before[place]]
     rest = before[place + 1 :]
     if not hasattr(command, "commands"):
@@ -47,29 +51,30 @@ def fitting(words: Sequence[str]) -> Fitting:
     if rest and rest[0] in command.commands:
         return _of_command(command.commands[rest[0]], rest[1:], last)
     within = [(name, _sentence(one.help)) for name, one in command.commands.items()]
-    return _those(last, within)
+    return _starting_with(last, within)
 
 
 def _of_command(command: Any, words: Sequence[str], last: str) -> Fitting:
-    """Return what fits behind a command and some of its words."""
+    """Return the completions of the last word after a command and some of its words."""
     line = _Line(command, words)
     if line.open is not None:
         return line.values(line.open, last)
     flag, sign, begun = last.partition("=")
     if sign and flag.startswith("--") and flag in line.options and not line.finished:
-        found = line.values(line.options[flag], begun)
-        return Fitting(tuple((f"{flag}={word}", about) for word, about in found.words), found.files)
+        values = line.values(line.options[flag], begun)
+        words_with_flag = tuple((f"{flag}={word}", about) for word, about in values.words)
+        return Fitting(words_with_flag, values.files)
     argument = line.next_argument()
     if not line.finished and (argument is None or last.startswith("-")):
-        return _those(last, _options(command, line.given))
+        return _starting_with(last, _options(command, line.given))
     return Fitting() if argument is None else line.values(argument, last)
 
 
 class _Line:
-    """The words behind a command: what they give to which of its parameters."""
+    """The words after a command, assigned to its options and arguments."""
 
     def __init__(self, command: Any, words: Sequence[str]) -> None:
-        """Go through the words."""
+        """Assign all words."""
         self._kinds = get_type_hints(command.callback, include_extras=True)
         self.options = {
             flag: parameter
@@ -79,17 +84,17 @@ class _Line:
         }
         self._arguments = [one for one in command.params if one.param_type_name == "argument"]
         self.given: dict[str, str] = {}
-        """What was given to options, by their names."""
+        """The values of options, by name."""
         self._placed: list[str] = []
         self.open: Any = None
-        """The option whose word comes next."""
+        """The option whose value comes next."""
         self.finished = False
-        """Whether no more options can come."""
+        """Whether `--` ended the options."""
         for word in words:
             self._take(word)
 
     def _take(self, word: str) -> None:
-        """Take the next word."""
+        """Assign the next word."""
         if self.open is not None:
             self.given[self.open.name] = word
             self.open = None
@@ -99,34 +104,34 @@ class _Line:
             self._placed.append(word)
         else:
             flag, sign, value = word.partition("=")
-            # Of short flags in one word, the last one may take a value.
+            # If short flags are joined in one word, only the last can take a value.
             option = self.options.get(flag if word.startswith("--") else f"-{flag[-1]}")
             if option is not None:
                 self.given[option.name] = value
                 self.open = None if option.is_flag or sign else option
 
     def next_argument(self) -> Any:
-        """Return the argument that the next word is, None if there is none left."""
+        """Return the argument that the next word belongs to; None if all are taken."""
         repeated = [one for one in self._arguments if one.nargs < 0]
         return next(iter([*self._arguments[len(self._placed) :], *repeated]), None)
 
     def values(self, parameter: Any, last: str) -> Fitting:
-        """Return the words that a parameter takes."""
+        """Return the completions of a value of a parameter."""
         if parameter.metavar in _FILES:
             return Fitting(files=True)
         kind = plain_kind(self._kinds.get(parameter.name))
         if isinstance(kind, type) and issubclass(kind, Enum):
-            return _those(last, [(str(choice.value), "") for choice in kind])
+            return _starting_with(last, [(str(choice.value), "") for choice in kind])
         words = self._words(parameter, last)
         if parameter.metavar not in ("NAMES", "LIST", "WHAT"):
-            return _those(last, [(word, "") for word in words])
-        # Words with commas between them: the last is not finished.
+            return _starting_with(last, [(word, "") for word in words])
+        # A list with commas: only its last entry is to be completed.
         head, comma, _ = last.rpartition(",")
         others = [word for word in words if "," not in word and word not in head.split(",")]
-        return _those(last, [(head + comma + word, "") for word in others])
+        return _starting_with(last, [(head + comma + word, "") for word in others])
 
     def _words(self, parameter: Any, last: str) -> Iterator[str]:
-        """Yield the words that a parameter takes, if they are known."""
+        """Yield the known values of a parameter."""
         flag = parameter.opts[0]
         if parameter.metavar in ("COLUMN", "NAMES") or flag == "--truth":
             yield from self._columns()
@@ -146,20 +151,20 @@ class _Line:
             yield from ("lasso", "sis")
 
     def _columns(self) -> list[str]:
-        """Return the names of the columns of the table that the line has so far."""
+        """Return the column names of the table that is named so far."""
         from dpsel.tables.formats import FileFormat
         from dpsel.tables.header import header_names
 
         arguments = zip(self._arguments, self._placed, strict=False)
         tables = [word for one, word in arguments if one.metavar in _TABLES]
         place = self.given.get("like") or next(iter(tables), "")
-        told: dict[str, Any] = {
+        options: dict[str, Any] = {
             name: self.given[name]
             for name in ("input_format", "separator", "decimal")
             if name in self.given
         }
-        written = FileFormat(**told)
-        return header_names(expanduser(expandvars(place)), written) if place else []
+        file_format = FileFormat(**options)
+        return header_names(expanduser(expandvars(place)), file_format) if place else []
 
     def _ledgers(self) -> list[str]:
         """Return the names of the ledgers."""
@@ -171,20 +176,20 @@ class _Line:
         return ledger_names(place) if is_there(place) else []
 
 
-def _those(last: str, words: Sequence[tuple[str, str]]) -> Fitting:
-    """Return the words that begin like the one that is not finished."""
-    return Fitting(tuple(found for found in words if found[0].startswith(last)))
+def _starting_with(last: str, words: Sequence[tuple[str, str]]) -> Fitting:
+    """Return those words that start like the last one."""
+    return Fitting(tuple(pair for pair in words if pair[0].startswith(last)))
 
 
 def _options(command: Any, given: Sequence[str] | dict[str, str]) -> list[tuple[str, str]]:
-    """Return the options of a command that were not given, or can be given again."""
+    """Return the options of a command that were not given yet, or can be repeated."""
     options = [one for one in command.params if one.param_type_name == "option" and not one.hidden]
-    found = [
+    left = [
         (one.opts[0], _sentence(one.help))
         for one in options
         if one.multiple or one.name not in given
     ]
-    return [*found, ("--help", "Show the help text.")]
+    return [*left, ("--help", "Show the help text.")]
 
 
 def _sentence(help_text: str | None) -> str:
@@ -193,14 +198,14 @@ def _sentence(help_text: str | None) -> str:
 
 
 def _offered_scores() -> list[str]:
-    """Return the scores that installed packages offer."""
+    """Return the names of scores that installed packages provide."""
     from importlib.metadata import entry_points
 
     return sorted(point.name for point in entry_points(group=GROUP))
 
 
 def _methods(last: str) -> list[str]:
-    """Return the methods of `evaluate`: by one name, and by two once there is a slash."""
+    """Return the methods of `evaluate`: names, or after a slash pairs of score and mechanism."""
     if "/" in last:
         first = (*SCORE_NAMES, str(Baseline.TWO_STAGE))
         return [f"{score}/{mechanism}" for score in first for mechanism in MECHANISM_NAMES]

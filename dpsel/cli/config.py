@@ -1,4 +1,4 @@
-"""`--config FILE`: options from a TOML file, by their long names.
+"""Read `--config FILE`: options in a TOML file, by their long names.
 
 target = "came_back"
 k = 3
@@ -17,13 +17,13 @@ from typing import Annotated, Any, get_args, get_origin
 from dpsel.errors import InputError
 from dpsel.system.text import nearest, parsed, text_of
 
-# Options that take several words with commas between them.
+# Metavars of options that take a list with commas.
 _LISTS = ("LIST", "NAMES", "A,B,C")
-_ON_THE_COMMAND_LINE = ("config", "debug", "help")
+_COMMAND_LINE_ONLY = ("config", "debug", "help")
 
 
 def options_by_word(parameters: Sequence[Any]) -> dict[str, Any]:
-    """Return the options among the parameters of a command by their long names, without dashes."""
+    """Return the options among a command's parameters, by long name without dashes."""
     return {
         parameter.opts[0].removeprefix("--"): parameter
         for parameter in parameters
@@ -34,23 +34,23 @@ def options_by_word(parameters: Sequence[Any]) -> dict[str, Any]:
 def read_config(
     path: str, parameters: Sequence[Any], kinds: Mapping[str, Any]
 ) -> dict[str, str | list[str] | int | float | bool]:
-    """Return the values that a file gives to the parameters of a command, by their names.
+    """Return the options that a file sets, by parameter name.
 
     Args:
-        path: The file. No other place is looked at.
-        parameters: Those of the command.
-        kinds: The type of each, by its name.
+        path: The file; no other file is read.
+        parameters: The parameters of the command.
+        kinds: The type of each parameter, by name.
 
     Raises:
-        InputError: If it cannot be read, or a key is no option, or a value not of its type.
+        InputError: If the file cannot be read, a key is not an option, or a value has a wrong type.
     """
     label = Path(path).name
     options = options_by_word(parameters)
-    arguments = [found.name for found in parameters if found.param_type_name == "argument"]
-    found: dict[str, Any] = {}
+    arguments = [one.name for one in parameters if one.param_type_name == "argument"]
+    values: dict[str, Any] = {}
     for key, value in parsed(text_of(path, "--config"), label, "TOML").items():
         word = str(key).replace("_", "-")
-        if word in (*_ON_THE_COMMAND_LINE, *arguments):
+        if word in (*_COMMAND_LINE_ONLY, *arguments):
             raise InputError(f"{label}: '{word}' belongs on the command line")
         if isinstance(value, dict):
             raise InputError(f"{label}: [{key}]: options are not in sections")
@@ -61,32 +61,32 @@ def read_config(
         option, what = options[word], f"{label}: {word}"
         if isinstance(value, list) and option.metavar in _LISTS and not option.multiple:
             value = _joined(value, what)
-        if option.name in found:
+        if option.name in values:
             raise InputError(f"{what} is there twice")
-        found[option.name] = _checked(value, kinds[option.name], what)
-    return found
+        values[option.name] = _checked(value, kinds[option.name], what)
+    return values
 
 
 def given_options(context: Any) -> dict[str, Any]:
-    """Return the options of a run that are not at their defaults, by flag or by file.
+    """Return the options that differ from their defaults, as JSON values by long name.
 
-    As values for JSON, by their long names.
+    It does not matter whether a flag or a config file set them.
     """
     options = options_by_word(context.command.get_params(context))
-    found = {
+    given = {
         word: context.params[parameter.name]
         for word, parameter in options.items()
         if parameter.name in context.params
         and context.params[parameter.name] != parameter.default
-        and word not in (*_ON_THE_COMMAND_LINE, "dry-run")
+        and word not in (*_COMMAND_LINE_ONLY, "dry-run")
     }
     return {
-        word: value.value if isinstance(value, Enum) else value for word, value in found.items()
+        word: value.value if isinstance(value, Enum) else value for word, value in given.items()
     }
 
 
 def _checked(value: Any, kind: Any, what: str) -> Any:
-    """Return a value of TOML as one for an option of this type."""
+    """Convert a TOML value to the type of its option, or refuse it."""
     kind = plain_kind(kind)
     if kind is bool:
         return _of(bool, value, f"{what} must be true or false")
@@ -106,7 +106,7 @@ def _checked(value: Any, kind: Any, what: str) -> Any:
 
 
 def _joined(values: list[Any], what: str) -> str:
-    """Return a list as it would be typed: with commas, so none of its words may have one."""
+    """Join a list as it would be typed, with commas; refuse a word that contains one."""
     words = [_word(value, f"{what} must be a text, or a list of texts") for value in values]
     if any("," in word for word in words):
         raise InputError(f"{what} must be texts without commas")
@@ -114,7 +114,7 @@ def _joined(values: list[Any], what: str) -> str:
 
 
 def plain_kind(kind: Any) -> Any:
-    """Return a type without what is said about it, and without None."""
+    """Return the type inside `Annotated[...]` and `... | None`."""
     if get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
     if isinstance(kind, UnionType):
@@ -123,14 +123,14 @@ def plain_kind(kind: Any) -> Any:
 
 
 def _of(kinds: type | tuple[type, ...], value: Any, must: str) -> Any:
-    """Return a value of one of these types; a truth value is no number."""
+    """Return a value if it has one of these types; a boolean is not a number."""
     if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
         raise InputError(must)
     return value
 
 
 def _word(value: Any, must: str) -> str:
-    """Return a value as the word that would be typed: a text, a number or a day."""
+    """Return a text, number or date as the word that would be typed."""
     if isinstance(value, bool) or not (isinstance(value, str | int | float) or type(value) is date):
         raise InputError(must)
     return str(value)

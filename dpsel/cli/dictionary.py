@@ -1,4 +1,4 @@
-"""`dpsel dictionary`: public facts about the columns of a table."""
+"""The commands of `dpsel dictionary`: make, import and check public facts about columns."""
 
 from typing import Annotated
 
@@ -24,7 +24,7 @@ DictionaryArgument = Annotated[
 ]
 
 dictionary = typer.Typer(
-    help="Write public facts about columns once, for --dictionary FILE of every run."
+    help="Write public facts about columns once, and use them in every run with --dictionary FILE."
 )
 
 
@@ -38,7 +38,7 @@ def _help_if_alone(context: typer.Context) -> None:
 @dictionary.command()
 @form
 def init(table: TableArgument, reading: FileFormat, debugging: Debugging) -> None:
-    """Print a dictionary to fill in: the names of the columns, and what can be said about them.
+    """Print a dictionary to fill in: the column names, and the facts that can be given for them.
 
     No cell is read.
 
@@ -46,7 +46,7 @@ def init(table: TableArgument, reading: FileFormat, debugging: Debugging) -> Non
     """
     from contextlib import closing
 
-    from dpsel.dictionary.skeleton import skeleton_text
+    from dpsel.dictionary.toml_file import skeleton_text
     from dpsel.system.output import print_text
     from dpsel.tables.opening import open_table
 
@@ -58,9 +58,9 @@ def init(table: TableArgument, reading: FileFormat, debugging: Debugging) -> Non
 @dictionary.command("import")
 @form
 def import_(file: ImportArgument, importing: Importing, debugging: Debugging) -> None:
-    """Print the dictionary that another tool has, as TOML.
+    """Convert the dictionary of another tool to TOML, and print it.
 
-    What these formats say is taken as it is: look it over, and fill in the rest.
+    Its facts are copied as they are: check them, and fill in the rest.
 
     Example: dpsel dictionary import redcap_dictionary.csv > visits.toml
     """
@@ -69,10 +69,10 @@ def import_(file: ImportArgument, importing: Importing, debugging: Debugging) ->
     from dpsel.dictionary.toml_file import dictionary_text
     from dpsel.system.output import print_text
 
-    found = import_dictionary(file, importing.written_as)
-    for note in found.notes:
+    imported = import_dictionary(file, importing.written_as)
+    for note in imported.notes:
         say("note", note)
-    print_text(dictionary_text(found.dictionary))
+    print_text(dictionary_text(imported.dictionary))
 
 
 @dictionary.command()
@@ -84,10 +84,10 @@ def check(
     reading: Reading,
     terminal: Terminal,
 ) -> None:
-    """Print how well a table fits its dictionary. Not private: for the data's holder only.
+    """Print how well a table fits its dictionary. Not private: for the data holder only.
 
-    For every column: which share of its cells is missing, is clipped to the range, is of an unknown
-    category, or is no number or date. To change the dictionary by it makes it no public fact.
+    For every column: the share of cells that are missing, clipped to the range, of an unknown
+    category, or not a number or date. A fact that you change because of this check is not public.
 
     Example: dpsel dictionary check visits.csv visits.toml
     """
@@ -102,11 +102,11 @@ def check(
     from dpsel.tables.opening import open_table
 
     take_interrupts_back()
-    told, threads = read_dictionary(facts), plan_threads(reading.threads)
+    public_facts, threads = read_dictionary(facts), plan_threads(reading.threads)
     with (
         closing(open_table(table, reading)) as opened,
         TerminalReporter(quiet=terminal.quiet, bar=not terminal.no_progress) as reporter,
     ):
         reporter.warn("a check reads the rows, without privacy: the result is not for release")
-        found = check_table(opened, told, reporter, threads)
-    print_text(check_text(found, checking.check_format))
+        checks = check_table(opened, public_facts, reporter, threads)
+    print_text(check_text(checks, checking.check_format))

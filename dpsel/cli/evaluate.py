@@ -1,4 +1,4 @@
-"""`dpsel evaluate`."""
+"""The command `dpsel evaluate`."""
 
 import sys
 from dataclasses import replace
@@ -24,7 +24,7 @@ TablesArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="TABLE...",
-        help="One table or more, each a data set of its own.",
+        help="One or more tables, each a separate data set.",
         show_default=False,
     ),
 ]
@@ -45,11 +45,11 @@ def evaluate(
     terminal: Terminal,
     config: ConfigFile,
 ) -> None:
-    """Try private selection on your own data: what would a method find at which epsilon?
+    """Try private selection on your own data: what does each method find at each epsilon?
 
-    For the data's holder only: nothing of what it prints or writes is private. It runs every
-    method for every k and epsilon many times, and compares the picks with features taken as true.
-    Tables that do not fit in memory are kept in temporary files.
+    For the data holder only: nothing that it prints or writes is differentially private. It runs
+    every method many times for every k and epsilon, and compares the picks with features taken as
+    true. Tables that do not fit in memory are kept in temporary files.
 
     Example: dpsel evaluate data.parquet --target y --k 5 --epsilon 0.1:20:log12 --report r.html
 
@@ -75,9 +75,9 @@ def evaluate(
     named = named_tables(tables)
     with open_evaluation(named, request, writing, resume=sweeping.resume) as evaluation:
         with reporter:
-            found = evaluation.run(scheduler, reporter)
+            outcome = evaluation.run(scheduler, reporter)
             reporter.note("this is not private: nothing of it is for release")
             if ledger_from_environment() is not None:
                 reporter.note(f"{NAME_VARIABLE} is not charged: an evaluation releases nothing")
-        show_results(found.results, reporter)
-        evaluation.write(found)
+        show_results(outcome.results, reporter)
+        evaluation.write(outcome)

@@ -1,7 +1,8 @@
-"""From records and words to commands: each field of a record becomes an option of Typer.
+"""Make Typer commands from records: each field of a record becomes an option.
 
-Words are converted here too. Typer does that with pydantic, whose import alone takes a third of the
-time of a small table's run, and whose messages speak of inputs and strings.
+The words of a command line are also converted here. Typer would do that with pydantic, whose import
+alone takes a third of the time of a run on a small table, and whose messages are about inputs and
+strings.
 """
 
 import inspect
@@ -20,20 +21,20 @@ from dpsel.options import KEY, Option, filled
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 SHORT = {"--target": "-t", "--k": "-k", "--epsilon": "-e", "--output": "-o", "--quiet": "-q"}
-"""Short options, in every command that has the long one."""
+"""Short forms of options, in every command that has the long form."""
 
 
 def form(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that takes the fields of its records one by one, as Typer needs it.
+    """Return a command that takes the fields of its records as single options, for Typer.
 
-    Parameters that are no records, such as arguments by position, are left as they are.
+    Parameters that are not records, such as positional arguments, stay as they are.
     """
     hints = get_type_hints(command, include_extras=True)
     records: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     flat: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
         if name in records:
-            # Once for a record: this takes as long as all else that is done for its fields.
+            # Once per record: this takes as long as everything else done for its fields.
             kinds = get_type_hints(records[name])
             flat += [_parameter(about, kinds[about.name]) for about in fields(records[name])]
         else:
@@ -42,13 +43,13 @@ def form(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def called(**given: Any) -> None:
-        """Put the records together, and run the command."""
+        """Put the records together and run the command."""
         groups = {name: filled(kind, given) for name, kind in records.items()}
         taken = {about.name for kind in records.values() for about in fields(kind)}
         rest = {name: value for name, value in given.items() if name not in taken}
         command(**rest, **groups)
 
-    # Typer looks at both, and keeps arguments by position only if they agree.
+    # Typer reads both, and keeps positional arguments only if they agree.
     parameters = sorted(flat, key=lambda parameter: parameter.default is not parameter.empty)
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in flat}
@@ -56,10 +57,10 @@ def form(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameter(about: "Field[Any]", kind: Any) -> inspect.Parameter:
-    """Return a field of a record as a parameter that Typer understands."""
+    """Return a field of a record as a parameter for Typer."""
     option: Option = about.metadata[KEY]
     if isinstance(kind, UnionType) and str in get_args(kind):
-        # Python may be given more than a text, such as a mapping.
+        # The other types, such as a mapping, are for Python only.
         kind = str | None
     many = get_origin(kind) is tuple
     required = about.default is MISSING
@@ -80,19 +81,19 @@ def _parameter(about: "Field[Any]", kind: Any) -> inspect.Parameter:
 
 
 class PlainCommand(TyperCommand):
-    """A command that converts its words here, each by its type in its function's signature.
+    """A command whose words are converted here, by the types in its function's signature.
 
-    Limits of numbers, and what is missing, are left to Typer.
+    Limits of numbers and missing values are left to Typer.
     """
 
     @cached_property
     def _converters(self) -> dict[str, Callable[[Any], Any] | None]:
-        """What converts the words of each parameter but --help; None where that is Typer's."""
+        """The converter of each parameter except --help; None where Typer converts."""
         kinds = get_type_hints(self.callback, include_extras=True) if self.callback else {}
         return {name: _converter(kind) for name, kind in kinds.items()}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the values of all parameters into the context, and return the words left over."""
+        """Put the values of all parameters into the context; return the words left over."""
         given, left, order = self.make_parser(ctx).parse_args(args=args)
         if given.get("config") is not None and not given.get("help"):
             from dpsel.cli.config import read_config
@@ -108,7 +109,7 @@ class PlainCommand(TyperCommand):
             try:
                 self._put(parameter, ctx, given, left)
             except typer.BadParameter as error:
-                # By its long name alone: Typer would name the short one too.
+                # Name the long option only: Typer would add the short one.
                 if parameter.param_type_name == "option":
                     error.param_hint = f"'{parameter.opts[0]}'"
                 raise
@@ -132,7 +133,7 @@ class PlainCommand(TyperCommand):
 
 
 class PlainGroup(TyperGroup, PlainCommand):
-    """A group of commands whose own words, such as --help, are converted here too."""
+    """A group of commands whose own options, such as --help, are converted here too."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help text."""
@@ -141,14 +142,14 @@ class PlainGroup(TyperGroup, PlainCommand):
 
 
 def show_flags_alone(parameters: Sequence[Any]) -> None:
-    """Let the help show flags without a type: there is no word to give."""
+    """Make the help show flags without a metavar: they take no value."""
     for parameter in parameters:
         if getattr(parameter, "is_flag", False):
             parameter.metavar = ""
 
 
 def _take(parameter: Any, convert: Callable[[Any], Any], context: Any, word: Any) -> None:
-    """Put the value of a parameter into the context: of a word that was given, or of a default."""
+    """Convert a word or a default, and put it into the context as the parameter's value."""
     try:
         value = None if word is None else convert(word)
     except ValueError as error:
@@ -160,7 +161,7 @@ def _take(parameter: Any, convert: Callable[[Any], Any], context: Any, word: Any
 
 
 def _converter(kind: Any) -> Callable[[Any], Any] | None:
-    """Return what converts words to a type; None for types that, like limits, are Typer's."""
+    """Return the converter to a type; None if Typer must convert, as for limited numbers."""
     if get_origin(kind) is Annotated:
         kind, *about = get_args(kind)
         limited = any(info.min is not None or info.max is not None for info in about)
@@ -178,19 +179,19 @@ def _converter(kind: Any) -> Callable[[Any], Any] | None:
 
 
 def _texts(given: Any) -> list[str]:
-    """Return all words of an option that can be repeated."""
+    """Return all values of an option that can be repeated."""
     return [str(word) for word in given]
 
 
 def _whole_number(given: Any) -> int:
-    """Return a word as a whole number."""
+    """Convert a word to a whole number."""
     if isinstance(given, str) and not _WHOLE.fullmatch(given.strip()):
         raise ValueError(f"{given!r} is not a whole number")
     return int(given)
 
 
 def _number(given: Any) -> float:
-    """Return a word as a number."""
+    """Convert a word to a number."""
     try:
         if isinstance(given, str) and ("_" in given or not given.isascii()):
             raise ValueError

@@ -1,8 +1,8 @@
-"""The man page, made from the help texts.
+"""Make the man page from the help texts.
 
     python -m dpsel.cli.man [YYYY-MM-DD] > man/dpsel.1
 
-The day is today's (UTC) unless it is given.
+The date is today's (UTC) unless one is given.
 """
 
 import sys
@@ -14,22 +14,23 @@ from typing import Any
 import typer
 
 from dpsel import __version__
-from dpsel.budget.place import FILE_VARIABLE, NAME_VARIABLE, REQUIRE_END_TO_END, REQUIRE_LEDGER
+from dpsel.budget.payment import REQUIRE_END_TO_END, REQUIRE_LEDGER
+from dpsel.budget.place import FILE_VARIABLE, NAME_VARIABLE
 from dpsel.cli.app import COMMANDS, command_line
 from dpsel.cli.forms import show_flags_alone
 from dpsel.system.output import print_text
 
 _WIDTH = 78
 _VARIABLES = {
-    NAME_VARIABLE: "The ledger that pays for a run without --ledger.",
+    NAME_VARIABLE: "The ledger to charge, without --ledger.",
     FILE_VARIABLE: "The SQLite file of the ledgers, without --ledger-file.",
-    REQUIRE_LEDGER: "If it is 1: refuse a run that no ledger is charged for.",
-    REQUIRE_END_TO_END: "If it is 1: refuse a guarantee that covers the selection only.",
+    REQUIRE_LEDGER: "If 1: refuse to run without charging a ledger.",
+    REQUIRE_END_TO_END: "If 1: refuse a guarantee that covers the selection only.",
 }
 
 
 def man_page(day: str) -> str:
-    """Return the man page of all commands, in roff with the macros of man(7)."""
+    """Return the man page for all commands, in roff with the man(7) macros."""
     root = command_line(None)
     about, _, _ = root.help.partition(":")
     lines = [
@@ -58,7 +59,7 @@ def man_page(day: str) -> str:
 
 
 def _section(command: Any, path: str) -> Iterator[str]:
-    """Yield what there is to say about one command."""
+    """Yield the lines of one command: synopsis, help, arguments and options."""
     arguments = [one for one in command.params if one.param_type_name == "argument"]
     words = " ".join([path, *(one.metavar for one in arguments), "[OPTIONS]"])
     if hasattr(command, "commands"):
@@ -75,7 +76,7 @@ def _section(command: Any, path: str) -> Iterator[str]:
 
 
 def _options(command: Any, path: str) -> Iterator[str]:
-    """Yield the options of a command, in the groups of its help text."""
+    """Yield the options of a command, grouped by the panels of its help."""
     context = typer.Context(command, info_name=path, help_option_names=["-h", "--help"])
     options = [one for one in command.get_params(context) if one.param_type_name == "option"]
     show_flags_alone(options)
@@ -89,20 +90,20 @@ def _options(command: Any, path: str) -> Iterator[str]:
 
 
 def _flags(option: Any, context: Any) -> str:
-    """Return how an option is written, with what it takes."""
+    """Return the flags of an option and its metavar."""
     flags = ", ".join(_bold(flag) for flag in sorted(option.opts, key=len))
     metavar = option.display_type_rich(context)
     return f"{flags} \\fI{_escaped(metavar.strip('<>'))}\\fR" if metavar else flags
 
 
 def _about(option: Any, context: Any) -> str:
-    """Return what the help says about an option, with its default."""
+    """Return the help of an option, with its default."""
     _, about = option.get_help_record(context)
     return " ".join(str(about).replace("\\[", "[").split())
 
 
 def _entry(head: str, about: str) -> Sequence[str]:
-    """Return a word and what is said about it, indented."""
+    """Return a term and its description, indented."""
     return ".TP", head, _text(about)
 
 
@@ -111,19 +112,19 @@ def _bold(word: str) -> str:
 
 
 def _text(paragraph: str) -> str:
-    """Return a paragraph as lines of text; each sentence starts one, as roff wants it."""
+    """Return a paragraph as lines; each sentence starts a new one, as roff expects."""
     sentences = _escaped(paragraph).replace(". ", ".\n").replace("? ", "?\n").split("\n")
     lines = [
         line
         for sentence in sentences
         for line in textwrap.wrap(sentence, _WIDTH, break_on_hyphens=False, break_long_words=False)
     ]
-    # At the start of a line, these two would be instructions.
+    # At the start of a line, roff takes these two characters for a request.
     return "\n".join(f"\\&{line}" if line.startswith((".", "'")) else line for line in lines)
 
 
 def _escaped(text: str) -> str:
-    """Return a text whose signs are all shown as they are."""
+    """Escape a text so that roff shows every character literally."""
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga").replace("^", "\\(ha")
     return "".join(sign if sign.isascii() else f"\\[u{ord(sign):04X}]" for sign in text)
 

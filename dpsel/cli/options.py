@@ -1,4 +1,4 @@
-"""What every command has: where it writes, and what it says meanwhile."""
+"""Options that many commands share: where to write, and what to show on stderr."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ TableArgument = Annotated[
     typer.Argument(
         metavar="TABLE",
         help="A Parquet, CSV, TSV or Arrow file, a folder or glob of Parquet or CSV files, "
-        "s3://bucket/folder, or - (stdin).",
+        "s3://bucket/folder, or - for stdin.",
         show_default=False,
     ),
 ]
@@ -23,25 +23,25 @@ TableArgument = Annotated[
 
 @frozen(kw_only=True)
 class ConfigFile:
-    """Where options come from that are not on the command line."""
+    """The file with options that are not on the command line."""
 
     config: str | None = option(
         "--config FILE",
-        "Take options from this TOML file, by their long names; those on the command line win.",
+        "Read options from this TOML file, by their long names; the command line overrides it.",
         None,
     )
 
 
 @frozen(kw_only=True)
 class Writing:
-    """Where a record goes, and what of it."""
+    """Where a record is written, and which part of it."""
 
     output: str = option(
         "--output FILE", "Where to write the record; - for stdout.", "-", panel=OUTPUT
     )
     output_format: OutputFormat = option(
         "--format",
-        "The whole record, or the names or indices alone, one a line.",
+        "The whole record, or only the names or indices, one per line.",
         OutputFormat.JSON,
         panel=OUTPUT,
     )
@@ -50,7 +50,7 @@ class Writing:
 
 @frozen(kw_only=True)
 class RecordFile:
-    """Where a record goes that has one form only."""
+    """Where a record with only one format is written."""
 
     output: str = same_as(Writing, "output")
     force: bool = same_as(Writing, "force")
@@ -58,7 +58,7 @@ class RecordFile:
 
 @frozen(kw_only=True)
 class CardFile:
-    """Where a card goes."""
+    """Where a card is written."""
 
     output: str = option(
         "--output FILE", "Where to write the card; - for stdout.", "-", panel=OUTPUT
@@ -68,20 +68,22 @@ class CardFile:
 
 @frozen(kw_only=True)
 class Terminal:
-    """What is said on stderr."""
+    """What is shown on stderr."""
 
     quiet: bool = option(
         "--quiet",
-        "No progress on stderr, and of the notes only those that must be seen.",
+        "Hide progress and notes on stderr, except notes that you must see.",
         False,
         panel=OUTPUT,
     )
-    no_progress: bool = option("--no-progress", "No progress bar on stderr.", False, panel=OUTPUT)
-    debug: bool = option("--debug", "After a bug, show where it happened.", False, panel=OUTPUT)
+    no_progress: bool = option("--no-progress", "Hide the progress bar.", False, panel=OUTPUT)
+    debug: bool = option(
+        "--debug", "If there is a bug in dpsel, show where it happened.", False, panel=OUTPUT
+    )
 
 
 @frozen(kw_only=True)
 class Debugging:
-    """What is said after a bug, by commands that say nothing else."""
+    """What is shown after a bug, by commands that show nothing else on stderr."""
 
     debug: bool = same_as(Terminal, "debug")

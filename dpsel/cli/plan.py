@@ -1,4 +1,4 @@
-"""`dpsel plan`."""
+"""The command `dpsel plan`."""
 
 from contextlib import ExitStack
 from dataclasses import replace
@@ -29,11 +29,11 @@ def plan(
     terminal: Terminal,
     config: ConfigFile,
 ) -> None:
-    """Say what an epsilon will buy, from public guesses alone: no table is opened.
+    """Estimate what an epsilon will buy, from public guesses alone; no table is opened.
 
-    It simulates tables like the one that you guess, selects from them as `dpsel select` would, and
-    counts how many picks are right: for every method and epsilon, with a range for guesses that are
-    off. Then it says which method to use, which epsilon it takes, and what epsilon means as odds.
+    It simulates tables that match your guesses, selects from them as `dpsel select` would, and
+    counts the right picks for every method and epsilon, with a range for guesses that are off. Then
+    it says which method to use, which epsilon that takes, and what epsilon means as odds.
 
     Example: dpsel plan --rows 500 --features 30 --k 5 --epsilon 0.5,1,2,5
 
@@ -42,14 +42,14 @@ def plan(
     With two classes: dpsel plan --rows 2000 --features 400 --k 10 --share 0.2 --auc 0.6:0.75
     """
     from dpsel.cli.terminal import TerminalReporter
-    from dpsel.planning.api import Asked, made_plan
+    from dpsel.planning.api import PlanOptions, plan_from_options
     from dpsel.system.output import Output
     from dpsel.system.process import take_interrupts_back
     from dpsel.system.text import json_text
 
     take_interrupts_back()
-    asked = Asked(wish, guesses, target, simulation, stand_in, look)
-    balance = asked.balance()
+    options = PlanOptions(wish, guesses, target, simulation, stand_in, look)
+    balance = options.balance()
     bar = not terminal.no_progress
     with ExitStack() as places:
         place = places.enter_context(Output(writing.output, force=writing.force))
@@ -57,8 +57,8 @@ def plan(
         if writing.report is not None:
             page = places.enter_context(Output(writing.report, force=writing.force))
         with TerminalReporter(quiet=terminal.quiet, bar=bar, work="planning") as reporter:
-            found = replace(made_plan(asked, reporter), balance=balance)
+            made = replace(plan_from_options(options, reporter), balance=balance)
         if page is not None:
-            page.write(found.to_html().encode())
+            page.write(made.to_html().encode())
         in_json = writing.plan_format is PlanFormat.JSON
-        place.write((json_text(found.to_dict()) if in_json else found.to_text()).encode())
+        place.write((json_text(made.to_dict()) if in_json else made.to_text()).encode())

@@ -1,4 +1,4 @@
-"""`dpsel preprocess`."""
+"""The command `dpsel preprocess`."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ InputArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="INPUT",
-        help="The raw table: whatever `dpsel select` reads, or a GEO series matrix.",
+        help="The raw table: anything that `dpsel select` reads, or a GEO series matrix.",
         show_default=False,
     ),
 ]
@@ -46,11 +46,11 @@ def preprocess(
 ) -> None:
     """Turn a raw table into a bounded one for `dpsel select`, and record what was done.
 
-    With --bounds only public inputs are used, and the guarantee of `dpsel select` covers every
-    step. Without them, centre and scale are read off the data, as in the paper, and it covers the
-    selection only. The written table is as private as the raw one.
+    With --bounds, only public inputs are used, and the guarantee of `dpsel select` covers every
+    step. Without it, center and scale are computed from the data, as in the paper, and the
+    guarantee covers the selection only. The written table is as private as the raw one.
 
-    The methods stump and kendall need no scaling: --as-is turns a table with genes in rows round,
+    The methods stump and kendall need no scaling: --as-is transposes a table with genes in rows,
     and changes no cell. Any other raw table goes to `dpsel select` as it is.
 
     Example: dpsel preprocess visits.csv bounded.parquet --target cost --bounds public.toml
@@ -75,7 +75,7 @@ def preprocess(
     target, person = purpose.target, purpose.person
     if table is None or output is None or target is None:
         raise UsageError("give INPUT, OUTPUT and --target, or --show FILE")
-    # Before anything is looked for: a name that tells no format is refused.
+    # Refuse an output name without a known format before anything is opened.
     writing.format_of(output)
     raw = asked_table(table, purpose, layout, reading)
     request = make_preprocess_request(target, person, columns, coding, method, reading)

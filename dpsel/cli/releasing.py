@@ -1,7 +1,9 @@
-"""What `select` and `baseline` share: open an account, carry a job out, write what it releases."""
+"""What `select` and `baseline` share: open an account, carry out the run, write its record."""
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 import typer
 
@@ -9,9 +11,10 @@ from dpsel.budget.account import NoAccount, Run, open_account
 from dpsel.budget.payment import Payment
 from dpsel.cli.options import Terminal, Writing
 from dpsel.cli.terminal import TerminalReporter, say
+from dpsel.display import printable
 from dpsel.errors import InputError, OutputError
-from dpsel.selection.options import Statement
-from dpsel.selection.record import record_text, stated_date
+from dpsel.reporter import Reporter
+from dpsel.selection.options import OutputFormat, Statement, stated_date
 from dpsel.selection.run import Job, carry_out
 from dpsel.system.output import Output, print_text
 from dpsel.system.process import take_interrupts_back
@@ -23,14 +26,18 @@ from dpsel.tables.sources import input_files, refuse_part
 def release_table(
     table: str,
     run: Run,
+    make_job: Callable[[Reporter], Job],
     payment: Payment,
     writing: Writing,
-    terminal: Terminal,
     statement: Statement,
+    terminal: Terminal,
     context: typer.Context,
-    job: Callable[[TerminalReporter], Job],
 ) -> None:
-    """Charge, run, store and write, in this order; notes go to the holder before the record."""
+    """Carry out a run and write its record; with `--dry-run`, only print what it would cost.
+
+    The output is opened first, so that a run that cannot be written is not charged. Notes to the
+    holder are shown before the record is written.
+    """
     take_interrupts_back()
     date = stated_date(statement.date)
     if payment.dry_run:
@@ -38,48 +45,66 @@ def release_table(
         return
     reporter = TerminalReporter(quiet=terminal.quiet, bar=not terminal.no_progress)
     account = open_account(run, payment, reporter)
-    if account.is_at(writing.output):
-        raise OutputError(f"{writing.output}: is the ledger itself; name another file")
-    refuse_part(table, writing.output)
-    inputs = []
-    # A run id that has its release needs no table; if it is needed, it is missed later.
-    with suppress(InputError):
-        inputs = input_files(table)
-    unprotected = run.not_private is not None
-    if unprotected:
+    _refuse_output(writing.output, table, account)
+    not_private = run.not_private is not None
+    if not_private:
         reporter.warn(f"{run.not_private}: the result is not for release")
     with Output(
-        writing.output, force=writing.force, inputs=inputs, owner_only=unprotected
-    ) as place:
+        writing.output, force=writing.force, inputs=_files_of(table), owner_only=not_private
+    ) as output:
         with reporter:
-            released = carry_out(job(reporter), account, date)
-        _write(place, record_text(released.record, writing.output_format), account)
+            release = carry_out(make_job(reporter), account, date)
+        _write(output, record_text(release.record, writing.output_format), account)
 
 
-def _write(place: Output, text: str, account: NoAccount) -> None:
-    """Write a release; if that fails, say where it is kept."""
+def record_text(record: str, output_format: OutputFormat) -> str:
+    """Return a JSON record unchanged, or only its names or indices, one per line."""
+    if output_format is OutputFormat.JSON:
+        return record
+    fields = json.loads(record)
+    if output_format is OutputFormat.NAMES:
+        return "".join(f"{printable(name)}\n" for name in fields["selected_features"])
+    return "".join(f"{index}\n" for index in fields["selected_indices"])
+
+
+def _refuse_output(output: str, table: str, account: NoAccount) -> None:
+    """Refuse to write over the ledger, or into a folder or pattern that is read."""
+    if account.is_at(output):
+        raise OutputError(f"{output}: is the ledger itself; name another file")
+    refuse_part(table, output)
+
+
+def _files_of(table: str) -> list[Path]:
+    """Return the files of a table, which the output must not replace; none if it is missing.
+
+    A run id with a stored release needs no table. If one is needed, opening it fails later.
+    """
+    with suppress(InputError):
+        return input_files(table)
+    return []
+
+
+def _write(output: Output, text: str, account: NoAccount) -> None:
+    """Write the record; if that fails, say how to get the stored release."""
     try:
-        place.write(text.encode())
+        output.write(text.encode())
     except OutputError as error:
-        kept = account.kept()
-        raise error if kept is None else OutputError(f"{error}; {kept}") from None
+        advice = account.kept()
+        raise error if advice is None else OutputError(f"{error}; {advice}") from None
     except KeyboardInterrupt:
-        if (kept := account.kept()) is not None:
-            say("note", kept)
+        if (advice := account.kept()) is not None:
+            say("note", advice)
         raise
 
 
 def _print_quote(
     table: str, run: Run, payment: Payment, terminal: Terminal, context: typer.Context
 ) -> None:
-    """Print what a run would cost and what it was told, by options or by a file, on stdout.
-
-    If it would be refused, refuse it after that.
-    """
+    """Print what a run would cost, and its options, as JSON; then refuse it if a run would be."""
     from dpsel.cli.config import given_options
 
     with TerminalReporter(quiet=terminal.quiet, bar=False) as reporter:
-        found = open_account(run, payment, reporter).quote()
-    told = {"table": public_place(table), "options": given_options(context)}
-    print_text(json_text({**found.to_dict(), **told}))
-    found.refuse_overrun()
+        quote = open_account(run, payment, reporter).quote()
+    asked = {"table": public_place(table), "options": given_options(context)}
+    print_text(json_text({**quote.to_dict(), **asked}))
+    quote.refuse_overrun()

@@ -1,4 +1,4 @@
-"""`dpsel reproduce`: the paper's experiments, each a command."""
+"""The commands of `dpsel reproduce`, one per experiment of the paper."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,16 +20,22 @@ reproduce = typer.Typer(
 )
 
 Repetitions = Annotated[
-    int, typer.Option("--repetitions", metavar="N", min=1, help="How many tables are drawn.")
+    int, typer.Option("--repetitions", metavar="N", min=1, help="How many tables to draw.")
 ]
 Trials = Annotated[
-    int, typer.Option("--trials", metavar="N", min=1, help="Selections in each cell.")
+    int,
+    typer.Option(
+        "--trials",
+        metavar="N",
+        min=1,
+        help="Selections per cell (data set, method, k and epsilon).",
+    ),
 ]
 Beyond = Annotated[
     bool,
     typer.Option(
         "--beyond",
-        help="Also run what goes beyond the paper: other mechanisms, scores and scalings.",
+        help="Also run experiments beyond the paper: other mechanisms, scores and scalings.",
     ),
 ]
 TablesFolder = Annotated[
@@ -85,9 +91,9 @@ def datasets(
     beyond: Beyond = False,
     terminal: Terminal,
 ) -> None:
-    """The real data: every table of a folder, k = 5 and log d; curves, heat maps, R^2.
+    """The real data: every table in a folder, k = 5 and log d; curves, heat maps, R^2.
 
-    What it writes is not private, and not for release.
+    The results are not private, and not for release.
 
     Example: dpsel reproduce datasets microarrays/ --output results
     """
@@ -109,7 +115,7 @@ def order_statistics(
 ) -> None:
     """The figure of TOP, GREAT and GOOD: how well the best scores are found, k = 10.
 
-    What it writes is not private, and not for release.
+    The results are not private, and not for release.
 
     Example: dpsel reproduce order-statistics microarrays/golub.parquet --output results
     """
@@ -129,9 +135,9 @@ def unseen(
     trials: Trials = 10,
     terminal: Terminal,
 ) -> None:
-    """Beyond the paper: stump and DP-SIS by a model on unseen rows and by correlation, k = 5.
+    """Beyond the paper: stump and DP-SIS, by a model on unseen rows and by correlation, k = 5.
 
-    What it writes is not private, and not for release.
+    The results are not private, and not for release.
 
     Example: dpsel reproduce unseen microarrays/ --output results
     """
@@ -146,9 +152,9 @@ def unseen(
 def everything(
     folder: TablesFolder, *, target: TargetColumn = "y", asked: Experimenting, terminal: Terminal
 ) -> None:
-    """All experiments, and what goes beyond them; the order statistics of the widest table.
+    """All experiments, and those beyond the paper; order statistics of the widest table.
 
-    What it writes is not private, and not for release.
+    The results are not private, and not for release.
 
     Example: dpsel reproduce all microarrays/ --output results
     """
@@ -162,7 +168,7 @@ def everything(
 def _setting(
     asked: Experimenting, terminal: Terminal, *, trials: int = 1, beyond: bool = False
 ) -> "Iterator[Setting]":
-    """Enter what experiments are run with; they tell the terminal how it goes."""
+    """Yield the setting of an experiment, which reports its progress to the terminal."""
     from dpsel.paper.experiments import experimenting
 
     take_interrupts_back()

@@ -1,4 +1,6 @@
-"""`dpsel select`."""
+"""The command `dpsel select`: it makes a request and a job, which `release_table` carries out."""
+
+from functools import partial
 
 import typer
 
@@ -40,8 +42,8 @@ def select(
 ) -> None:
     """Select the K features that matter most for a target, with differential privacy.
 
-    Prints a JSON record that holds only what may be published: the selected columns, the method
-    and the guarantee. All else goes to stderr, which is for the data's holder.
+    Prints a JSON record with only what may be published: the selected columns, the method and the
+    guarantee. Everything else goes to stderr, which is for the data holder.
 
     Example: dpsel select data.parquet --target y --k 5 --epsilon 2
 
@@ -54,13 +56,6 @@ def select(
 
     request = make_request(columns, facts, bounding, privacy, scoring, drawing, reading, dictionary)
     scheduler = place.scheduler()
-    release_table(
-        table,
-        select_run(table, request),
-        payment,
-        writing,
-        terminal,
-        statement,
-        context,
-        lambda reporter: select_job(table, request, reporter, scheduler),
-    )
+    make_job = partial(select_job, table, request, scheduler=scheduler)
+    run = select_run(table, request)
+    release_table(table, run, make_job, payment, writing, statement, terminal, context)

@@ -1,9 +1,9 @@
-"""Completion in bash, zsh and fish: their scripts, how they ask, and what they understand.
+"""Completion in bash, zsh and fish: install its scripts, and answer their questions.
 
-A script runs `dpsel --complete SHELL` with what was typed up to the cursor. The answer is a line
-that says `words` or `files`, then a line for each word. Whatever goes wrong, there are no words,
-and nothing is said. A dpsel without completion refuses `--complete`, and so never runs what is
-being typed.
+A script runs `dpsel --complete SHELL` with the text up to the cursor. The answer is a line with
+`words` or `files`, and then one line per word. If anything goes wrong, there are no words and no
+message. A version of dpsel without completion refuses `--complete`, so it never runs the command
+that is being typed.
 """
 
 import os
@@ -18,13 +18,13 @@ from dpsel.system.output import Output
 from dpsel.system.process import reason
 
 _SCRIPTS = Path(__file__).parent / "scripts"
-# What bash takes for something else unless there is a backslash before it.
+# Characters that need a backslash in bash.
 _SPECIAL_IN_BASH = frozenset(" \t\n\\'\"`$&|;<>()[]{}*?!#~^")
 _SPECIAL_IN_QUOTES = frozenset('\\"`$')
 
 
 def answer(asked: Sequence[str]) -> int:
-    """Print what fits at the end of a command line: a shell's name, and then what it sends."""
+    """Print the completions of a command line; `asked` is a shell's name and what it sends."""
     with suppress(Exception):
         shell, *sent = asked
         lines = _lines_for_bash(*sent) if shell == "bash" else _lines(shell, sent)
@@ -34,13 +34,13 @@ def answer(asked: Sequence[str]) -> int:
 
 
 def script_of(shell: str) -> str:
-    """Return the script that makes a shell complete command lines of dpsel."""
+    """Return the completion script of a shell."""
     _check_known(shell)
     return (_SCRIPTS / f"complete.{shell}").read_text()
 
 
 def install(shell: str) -> list[str]:
-    """Put a script where its shell finds it, and return what was done, a line for each step."""
+    """Install the script where its shell finds it; return what was done, one line per step."""
     script = script_of(shell)
     place, start_file, line = _places(shell)
     try:
@@ -58,7 +58,7 @@ def install(shell: str) -> list[str]:
 
 
 def this_shell() -> str:
-    """Return the name of the shell that this was started from, or else the user's usual one."""
+    """Return the name of the shell that started dpsel, or else of the user's login shell."""
     with suppress(OSError):
         parent = Path(f"/proc/{os.getppid()}/comm").read_text().strip()
         if parent in SHELLS:
@@ -67,14 +67,14 @@ def this_shell() -> str:
 
 
 def _check_known(shell: str) -> None:
-    """Refuse a shell that there is no script for."""
+    """Refuse a shell without a script."""
     if shell not in SHELLS:
         got = f", got {shell}" if shell else ""
         raise UsageError(f"completion is for {', '.join(SHELLS)}: name one of them{got}")
 
 
 def _places(shell: str) -> tuple[Path, Path | None, str]:
-    """Return where a script belongs, and the file that is to tell the shell of it, and how."""
+    """Return the place of a script, the start-up file that loads it, and the line to add there."""
     home = Path.home()
     if shell == "bash":
         data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
@@ -89,46 +89,47 @@ def _places(shell: str) -> tuple[Path, Path | None, str]:
 
 
 def _text(path: Path) -> str:
-    """Return a file as text, an empty one if there is none."""
+    """Return the text of a file; empty if there is no file."""
     return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
 
 def _lines(shell: str, words: Sequence[str]) -> list[str]:
-    """Return the answer to zsh or fish, which send the words one by one."""
+    """Return the answer to zsh or fish, which send the words separately."""
     *before, last = words
     if shell == "fish":
-        # As it was typed, and fish itself compares.
+        # fish sends the last word as typed, with quotes, and compares the answer itself.
         last = last.lstrip("'\"").replace("\\", "")
-    found = fitting([*before, last])
+    completions = fitting([*before, last])
     if shell == "fish":
-        return [_kind(found), *("\t".join(filter(None, pair)) for pair in found.words)]
+        return [_kind(completions), *("\t".join(filter(None, pair)) for pair in completions.words)]
     escaped = [
-        [text.replace("\\", "\\\\").replace(":", "\\:") for text in pair] for pair in found.words
+        [text.replace("\\", "\\\\").replace(":", "\\:") for text in pair]
+        for pair in completions.words
     ]
-    return [_kind(found), *(":".join(filter(None, pair)) for pair in escaped)]
+    return [_kind(completions), *(":".join(filter(None, pair)) for pair in escaped)]
 
 
-def _kind(found: Fitting) -> str:
-    return "files" if found.files else "words"
+def _kind(completions: Fitting) -> str:
+    return "files" if completions.files else "words"
 
 
 def _lines_for_bash(line: str, breaks: str) -> list[str]:
-    """Return the answer to bash, which sends the line up to the cursor, and where it breaks words.
+    """Return the answer to bash, which sends the line up to the cursor and its word breaks.
 
-    It puts each word of the answer in place of what is behind the last break, as it is.
+    bash replaces the text after the last break by a word of the answer, without quoting it.
     """
     words, kept, quote = _split(line, breaks)
-    found = fitting(words[1:])
-    rest = [word[kept:] for word, _ in found.words]
+    completions = fitting(words[1:])
+    rest = [word[kept:] for word, _ in completions.words]
     if quote == "'":
-        return [_kind(found), *(word for word in rest if "'" not in word)]
+        return [_kind(completions), *(word for word in rest if "'" not in word)]
     special = _SPECIAL_IN_QUOTES if quote else _SPECIAL_IN_BASH
     escaped = ("".join(f"\\{sign}" if sign in special else sign for sign in word) for word in rest)
-    return [_kind(found), *escaped]
+    return [_kind(completions), *escaped]
 
 
 def _split(line: str, breaks: str) -> tuple[list[str], int, str]:
-    """Return a line's words without quotes, how much of the last one stays, and an open quote."""
+    """Return the unquoted words of a line, how much of the last bash keeps, and an open quote."""
     words: list[str] = []
     word, kept, quote = "", 0, ""
     begun = escaped = False

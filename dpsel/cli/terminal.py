@@ -1,4 +1,4 @@
-"""What the data's holder sees: plain lines and a progress bar, on stderr only."""
+"""What the data holder sees: plain lines, tables and a progress bar, on stderr only."""
 
 import sys
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from dpsel.reporter import Reporter
 
 
 def say(kind: str, message: str) -> None:
-    """Write one plain line to stderr; without a stderr there is nobody to tell."""
+    """Write one plain line to stderr, if there is a stderr."""
     if sys.stderr is None:
         return
     with suppress(OSError):
@@ -19,13 +19,13 @@ def say(kind: str, message: str) -> None:
 
 
 class TerminalReporter(Reporter):
-    """Notes as lines, progress as a bar if stderr is a terminal.
+    """A reporter that shows notes as lines, and progress as a bar if stderr is a terminal.
 
-    The bar shows a share of the work, bytes a second and the time left, never a number of rows.
+    The bar shows the share of the work, bytes per second and the time left, never a number of rows.
     """
 
     def __init__(self, *, quiet: bool, bar: bool, work: str = "reading") -> None:
-        """Be quiet, or show a bar, or neither; `work` is what the bar is about."""
+        """Show a bar if `bar` is set and not `quiet`; `work` is its label."""
         self.quiet = quiet
         self._work = work
         self._bar_wanted = bar and not quiet and sys.stderr is not None and sys.stderr.isatty()
@@ -47,7 +47,7 @@ class TerminalReporter(Reporter):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Take the bar away, then say what there was to say."""
+        """Remove the bar, then show the tables and notes."""
         if self._bar is not None:
             self._bar.stop()
         for title, rows in self._tables:
@@ -56,29 +56,29 @@ class TerminalReporter(Reporter):
             say("note", message)
 
     def note(self, message: str) -> None:
-        """Say something after the bar is gone."""
+        """Show a note after the bar is gone, unless quiet."""
         if not self.quiet:
             self._notes.append(message)
 
     def hint(self, message: str) -> None:
-        """Say something useful after the bar is gone."""
+        """Show a hint like a note."""
         self.note(message)
 
     def warn(self, message: str) -> None:
-        """Say something after the bar is gone, quiet or not."""
+        """Show a note after the bar is gone, even if quiet."""
         self._notes.append(message)
 
     def receipt(self, message: str) -> None:
-        """Say what was charged."""
+        """Show what was charged, like a note."""
         self.note(message)
 
     def table(self, title: str, rows: list[tuple[str, str]]) -> None:
-        """Show a small table after the bar is gone."""
+        """Show a small table after the bar is gone, unless quiet."""
         if not self.quiet:
             self._tables.append((title, rows))
 
     def size(self, file_bytes: int) -> None:
-        """Start the bar again, for files of so many bytes."""
+        """Start the bar again, for files of `file_bytes` bytes."""
         if self._bar is not None:
             self._bar.size(file_bytes)
 
@@ -89,7 +89,7 @@ class TerminalReporter(Reporter):
 
 
 def _print_table(title: str, rows: list[tuple[str, str]]) -> None:
-    """Print names and values on stderr: with rich on a terminal, as plain lines elsewhere."""
+    """Print names and values on stderr: as a table on a terminal, as plain lines elsewhere."""
     if sys.stderr is None or not sys.stderr.isatty():
         for name, value in rows:
             say(name, value)
@@ -104,13 +104,13 @@ def _print_table(title: str, rows: list[tuple[str, str]]) -> None:
 
 
 def show_results(results: Any, reporter: TerminalReporter) -> None:
-    """Print results on stderr if it is a terminal: tables for each data set and k."""
+    """Print results on stderr if it is a terminal: conclusions, and tables per data set and k."""
     if reporter.quiet or sys.stderr is None or not sys.stderr.isatty():
         return
     from rich.console import Console
 
-    from dpsel.evaluation.conclusion import conclusions
     from dpsel.evaluation.metrics import REFERENCES
+    from dpsel.evaluation.results import conclusions
 
     console = Console(stderr=True)
     for sentence in conclusions(results.iter_rows(named=True)):
@@ -124,7 +124,7 @@ def show_results(results: Any, reporter: TerminalReporter) -> None:
 
 
 def _results_table(cells: Any, metric: str, title: str, references: Mapping[str, str]) -> Any:
-    """Return one metric of all methods for one data set and k, and what it is compared with."""
+    """Return a table of one metric for all methods and references, one row per epsilon."""
     from rich.table import Table
 
     table = Table(title=f"{title}; not private, not for release", title_justify="left")
@@ -147,5 +147,5 @@ def _share(cell: dict[str, Any], metric: str) -> str:
 
 
 def _decimals(value: float | None) -> str:
-    """Return a number with two decimals, or a dash for none."""
+    """Return a number with two decimals, or a dash for None."""
     return "\N{EN DASH}" if value is None else f"{round(value, 2) + 0.0:.2f}"

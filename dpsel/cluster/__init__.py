@@ -1,1 +1,1 @@
-"""Work on the machines of a Dask cluster: the extra `dask`, imported where it is used."""
+"""Work on the machines of a Dask cluster. Dask is an extra, imported only where it is used."""

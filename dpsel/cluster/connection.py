@@ -1,4 +1,4 @@
-"""A connection to a cluster, from its first greeting to its last goodbye."""
+"""Connecting to a cluster: waiting for its workers, checking their versions, and disconnecting."""
 
 import pkgutil
 import ssl
@@ -25,17 +25,17 @@ _POLL = 0.5
 
 @contextmanager
 def connected(scheduler: Scheduler, note: Callable[[str], None]) -> Iterator[Crew]:
-    """Connect to a cluster, or start one; wait for its workers, and check what they run.
+    """Connect to a cluster, or start one; wait for its workers, and check their versions.
 
-    Nothing is read or charged before that. At the end, however it comes, the connection is closed,
-    and whatever was started here is stopped.
+    Nothing is read or charged before that. At the end, also after an error, the connection is
+    closed, and whatever was started here is stopped.
     """
     load_distributed()
     with quiet_dask(), ExitStack() as stack:
         if scheduler.in_the_clear:
             note(
                 f"{scheduler.address} is not encrypted: partial sums and data travel in the clear; "
-                "see docs/cluster.md"
+                "see docs/guides/cluster.md"
             )
         if scheduler.starts_workers:
             started = stack.enter_context(slurm_cluster(scheduler.workers))
@@ -54,7 +54,7 @@ def connected(scheduler: Scheduler, note: Callable[[str], None]) -> Iterator[Cre
 def chosen_workers(
     scheduler: Scheduler | None, threads: int, note: Callable[[str], None]
 ) -> Iterator[int | Crew]:
-    """Enter what `system.workers` works with: a cluster, or so many processes of this machine."""
+    """Return the `Workers` of `system.workers`: a cluster, or the number of local processes."""
     if scheduler is None:
         yield threads
     else:
@@ -71,12 +71,12 @@ def _client(address: str, security: Any) -> Any:
                 address, security=security, timeout=patience(), set_as_default=False, name="dpsel"
             )
     except (OSError, ValueError, TypeError) as error:
-        # An attempt that timed out is an OSError, and so is every error of TLS.
-        raise ClusterError(f"{address}: cannot connect to the scheduler{_why(error)}") from None
+        # A timeout is an OSError, and so is every error of TLS.
+        raise ClusterError(f"{address}: cannot connect to the scheduler{_reason(error)}") from None
 
 
-def _why(error: Exception) -> str:
-    """Return what the system says about a failed connection, as far as it says anything."""
+def _reason(error: Exception) -> str:
+    """Return the reason for a failed connection, as far as it is known."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, ssl.SSLCertVerificationError):
@@ -88,7 +88,7 @@ def _why(error: Exception) -> str:
 
 
 def _close(client: Any) -> None:
-    """Say goodbye, also to a scheduler that is gone."""
+    """Close the connection, even if the scheduler is gone."""
     with suppress(Exception):
         client.close(timeout=5)
 
@@ -96,9 +96,9 @@ def _close(client: Any) -> None:
 def _wait_for_workers(
     client: Any, wanted: int, seconds: float | None, check: Callable[[], None]
 ) -> None:
-    """Wait until enough workers are there; for SLURM's queue as long as it takes."""
+    """Wait until there are enough workers; in SLURM's queue as long as it takes."""
     end = None if seconds is None else time.monotonic() + seconds
-    while (there := len(_asked(client, client.scheduler.ncores))) < wanted:
+    while (there := len(_ask(client, client.scheduler.ncores))) < wanted:
         check()
         if end is not None and time.monotonic() > end:
             raise ClusterError(f"the cluster has {there} workers, and {wanted} are needed")
@@ -106,25 +106,25 @@ def _wait_for_workers(
 
 
 def _check_versions(client: Any) -> None:
-    """Refuse workers with another dpsel, or another Python: they would answer differently."""
-    # Functions of Python itself, which any worker has, whatever is installed beside it.
+    """Refuse workers with another version of dpsel or Python: their results could differ."""
+    # Functions of the standard library, which any worker has, whatever else is installed.
     questions: dict[str, tuple[Callable[..., str], list[str]]] = {
         "Python": (sysconfig.get_python_version, []),
         "dpsel": (pkgutil.resolve_name, ["dpsel:__version__"]),
     }
     for name, (function, arguments) in questions.items():
         here = function(*arguments)
-        found = _asked(client, client._run, function, *arguments, on_error="return")
+        found = _ask(client, client._run, function, *arguments, on_error="return")
         for there in found.values():
             if isinstance(there, ImportError):
                 raise ClusterError(f"a worker has no dpsel; install dpsel {here} on all of them")
-            # Whoever is gone by now does no work either.
+            # Other answers are those of workers that are gone, which will do no work.
             if isinstance(there, str) and there != here:
                 raise ClusterError(f"a worker has {name} {there}, and this is {name} {here}")
 
 
-def _asked(client: Any, question: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Return the scheduler's answer, or say that it is lost."""
+def _ask(client: Any, question: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Return the scheduler's answer; raise an error if the connection is lost."""
     try:
         return client.sync(question, *arguments, callback_timeout=patience(), **options)
     except (OSError, TimeoutError):

@@ -1,4 +1,4 @@
-"""A Dask cluster: connect, run tasks on its workers, gather results, notice when it is lost."""
+"""Running tasks on a Dask cluster: results as they arrive, silent workers, and certificates."""
 
 import gc
 import logging
@@ -16,7 +16,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpsel import __version__
-from dpsel.cluster.silence import RollCall
 from dpsel.cluster.tasks import added_totals, do_task, shard_total, unpacked
 from dpsel.errors import ClusterError, DpselError, UsageError
 
@@ -32,8 +31,8 @@ _SILENT = logging.CRITICAL + 1
 def no_collections() -> Iterator[None]:
     """Collect garbage now, and not while a connection is made.
 
-    Dask waits for a new thread with a lock in its hand. If that thread happens to collect an older
-    connection, whose end asks for the same lock, both wait for ever.
+    Dask holds a lock while it waits for a new thread. If that thread happens to collect an older
+    connection, whose finalizer needs the same lock, both wait forever.
     """
     gc.collect()
     enabled = gc.isenabled()
@@ -46,7 +45,7 @@ def no_collections() -> Iterator[None]:
 
 
 def load_distributed() -> Any:
-    """Return `distributed`, or say how to get it."""
+    """Return the module `distributed`, or raise an error that says how to install it."""
     try:
         import distributed
     except ImportError:
@@ -56,7 +55,7 @@ def load_distributed() -> Any:
 
 
 def dask_config() -> Any:
-    """Return Dask's configuration: its files, its environment, and what programs set."""
+    """Return Dask's configuration: from its files, the environment, and programs."""
     load_distributed()
     import dask
 
@@ -65,7 +64,7 @@ def dask_config() -> Any:
 
 
 def patience() -> float:
-    """Return for how many seconds a cluster may be silent: Dask's own time to connect, 30 s."""
+    """Return for how many seconds a cluster may be silent: Dask's connect timeout, 30 s."""
     load_distributed()
     from dask.utils import parse_timedelta
 
@@ -74,13 +73,13 @@ def patience() -> float:
 
 @contextmanager
 def quiet_dask() -> Iterator[None]:
-    """Keep Dask's log off stderr: it shows tracebacks, and we say what is wrong in plain words."""
+    """Keep Dask's log off stderr: it shows tracebacks, and our own errors say what is wrong."""
     load_distributed()
     loggers = [logging.getLogger(name) for name in [*logging.root.manager.loggerDict, *_TALKERS]]
     ours = [one for one in loggers if one.name.split(".")[0] in _TALKERS]
     levels = {one: one.level for one in ours}
     settings = {
-        # The state of a sweep travels in the graph, so that it outlives any worker.
+        # The state of a sweep is sent in the graph, so that it outlives any worker.
         "distributed.admin.large-graph-warning-threshold": "1TiB",
     }
     try:
@@ -94,7 +93,7 @@ def quiet_dask() -> Iterator[None]:
 
 
 def dask_missing() -> UsageError:
-    """Return what to say where Dask, or a part of it, is not installed."""
+    """Return the error for a machine where Dask, or a part of it, is not installed."""
     return UsageError("--cluster needs Dask: pip install dask distributed dask-jobqueue")
 
 
@@ -103,19 +102,19 @@ _LOST = "the connection to the scheduler was lost, and with it the work"
 
 
 class Arrivals:
-    """Futures in the order in which they are done."""
+    """Yields futures in the order in which they are done."""
 
     def __init__(self, client: Any, patience: float, run: str, note: Callable[[str], None]) -> None:
-        """Give up on a scheduler that is silent for so many seconds, or has no workers.
+        """Give up on a scheduler that is silent, or has no workers, for `patience` seconds.
 
-        The names of all tasks begin with `run`. Workers that are silent are noted.
+        The names of all tasks begin with `run`. Silent workers are reported by `note`.
         """
         self._client, self._patience, self._run = client, patience, run
         self._roll = RollCall(client, patience, note)
         self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._waiting: dict[str, Any] = {}
         self._alone_since: float | None = None
-        self._asked = time.monotonic()
+        self._checked = time.monotonic()
 
     def __enter__(self) -> "Arrivals":
         """Begin."""
@@ -127,7 +126,7 @@ class Arrivals:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Let go of what has not arrived: the cluster stops working on it."""
+        """Release the futures that have not arrived, so that the cluster stops working on them."""
         self._waiting.clear()
 
     def watch(self, futures: Sequence[Any]) -> None:
@@ -137,25 +136,25 @@ class Arrivals:
             future.add_done_callback(self._done.put)
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield each future that is done."""
+        """Yield each future when it is done."""
         while self._waiting:
             try:
                 future = self._done.get(timeout=_POLL)
             except queue.Empty:
-                self._look_around()
+                self._check_cluster()
                 continue
-            # A task that is done again, since its worker died, may be done twice.
+            # A task that is repeated because its worker died may be reported twice.
             if self._waiting.pop(future.key, None) is not None:
                 yield future
 
     def result(self, future: Any) -> Any:
-        """Return what a task returned, or raise what went wrong in plain words."""
+        """Return the result of a task, or raise a plain error that says what went wrong."""
         distributed = load_distributed()
         while True:
             try:
                 return future.result(timeout=self._patience)
             except TimeoutError:
-                self._look_around(now=True)
+                self._check_cluster(now=True)
             except DpselError:
                 raise
             except distributed.KilledWorker:
@@ -166,20 +165,20 @@ class Arrivals:
             except (CancelledError, OSError):
                 raise ClusterError(_LOST) from None
             except Exception as error:
-                # Dask's own: our tasks raise nothing else.
+                # An error of Dask itself: our tasks raise only DpselError.
                 raise ClusterError(
                     f"a worker cannot run dpsel ({type(error).__name__}); install the same "
                     "versions of dpsel and its packages on all of them"
                 ) from None
 
-    def _look_around(self, *, now: bool = False) -> None:
-        """Ask the scheduler from time to time whether it is there, and who else is."""
+    def _check_cluster(self, *, now: bool = False) -> None:
+        """Ask the scheduler from time to time whether it is alive, and which workers it has."""
         if self._client.status not in ("running", "newly-created"):
             raise ClusterError(_LOST)
         time_now = time.monotonic()
-        if not now and time_now - self._asked < self._patience / 6:
+        if not now and time_now - self._checked < self._patience / 6:
             return
-        self._asked = time_now
+        self._checked = time_now
         try:
             about = self._client.sync(
                 self._client.scheduler.identity, callback_timeout=self._patience
@@ -195,11 +194,73 @@ class Arrivals:
             raise ClusterError("the cluster has no workers left, and no new one came in time")
 
 
-_WHERE = "see distributed.comm.tls in Dask's configuration, and docs/cluster.md"
+# A worker sends a heartbeat every half second, and less often if there are many: by about so many
+# seconds per worker.
+_LEAST_BEFORE_NOTE, _LEAST_BEFORE_REMOVAL, _SECONDS_A_WORKER = 5.0, 10.0, 0.05
+
+
+class RollCall:
+    """Tracks the heartbeats of workers, and removes silent ones that have our work.
+
+    Dask itself waits for five minutes or forever, depending on the scheduler's `worker-ttl`. A
+    removed worker that wakes up ends by itself, and its results are ignored.
+    """
+
+    def __init__(self, client: Any, patience: float, note: Callable[[str], None]) -> None:
+        """Wait `patience` seconds for a silent worker, and report it by `note`."""
+        self._client, self._patience, self._note = client, patience, note
+        self._heard: dict[str, tuple[float, float]] = {}
+        self._noted: set[str] = set()
+
+    def call(self, workers: Mapping[str, Any], run: str) -> None:
+        """Check what a scheduler reports about its workers; our tasks' names begin with `run`."""
+        now = time.monotonic()
+        # By our own clock, because theirs may differ.
+        for address, about in workers.items():
+            seen = about["last_seen"]
+            if address not in self._heard or self._heard[address][0] != seen:
+                self._heard[address] = seen, now
+                self._noted.discard(address)
+        more = _SECONDS_A_WORKER * len(workers)
+        silent = {address: now - self._heard[address][1] - more for address in workers}
+        late = [one for one in silent if silent[one] > max(_LEAST_BEFORE_NOTE, self._patience / 3)]
+        for address in self._with_work(late, run):
+            if silent[address] > max(_LEAST_BEFORE_REMOVAL, self._patience):
+                self._remove(address)
+            elif address not in self._noted:
+                self._noted.add(address)
+                self._note("a worker of the cluster is silent; if it stays so, others get its work")
+
+    def _with_work(self, addresses: list[str], run: str) -> list[str]:
+        """Return the workers that have tasks or results of ours; others are left alone."""
+        if not addresses:
+            return []
+        scheduler = self._client.scheduler
+        found = [self._ask(question) for question in (scheduler.processing, scheduler.has_what)]
+        return [
+            address
+            for address in addresses
+            if any(str(key).startswith(run) for keys in found for key in keys.get(address, ()))
+        ]
+
+    def _remove(self, address: str) -> None:
+        """Make the scheduler remove a worker and give its work to others."""
+        self._note("a worker of the cluster was silent for too long: its work is done elsewhere")
+        self._ask(self._client.scheduler.unregister, address=address, stimulus_id="dpsel-silent")
+
+    def _ask(self, question: Callable[..., Any], **options: Any) -> Any:
+        """Return the scheduler's answer."""
+        try:
+            return self._client.sync(question, callback_timeout=self._patience, **options)
+        except (OSError, TimeoutError):
+            raise ClusterError("the connection to the scheduler was lost") from None
+
+
+_WHERE = "see distributed.comm.tls in Dask's configuration, and docs/guides/cluster.md"
 
 
 def configured_credentials(*roles: str) -> Any:
-    """Return the certificates of Dask's configuration for these roles; None if it has none."""
+    """Return the certificates in Dask's configuration for these roles; None if it has none."""
     distributed = load_distributed()
     config = dask_config()
     places = [f"distributed.comm.tls.{role}.cert" for role in roles]
@@ -221,19 +282,19 @@ def client_credentials(address: str) -> Any:
         raise ClusterError(f"{address}: tls needs a CA file and a client's certificate; {_WHERE}")
     security = load_distributed().Security() if security is None else security
     if security.require_encryption and not address.startswith("tls://"):
-        # Dask would refuse it too, but never get rid of the client that tried.
+        # Dask would refuse it too, but would never close the client that tried.
         raise ClusterError(f"{address}: Dask's configuration asks for encryption; use tls://")
     return security
 
 
 def new_credentials(folder: Path) -> Any:
-    """Return certificates that are valid for whoever can read `folder`, where they are kept."""
+    """Return new certificates, stored in `folder`: whoever can read it can use them."""
     try:
         made = load_distributed().Security.temporary()
     except ImportError:
         raise ClusterError("certificates need one more package: pip install cryptography") from None
-    certificate = _kept(folder / "cluster.crt", made.tls_client_cert)
-    key = _kept(folder / "cluster.key", made.tls_client_key)
+    certificate = _write_private(folder / "cluster.crt", made.tls_client_cert)
+    key = _write_private(folder / "cluster.key", made.tls_client_key)
     both = {
         f"tls_{role}_{part}": place
         for role in ("client", "scheduler", "worker")
@@ -242,8 +303,8 @@ def new_credentials(folder: Path) -> Any:
     return load_distributed().Security(require_encryption=True, tls_ca_file=certificate, **both)
 
 
-def _kept(place: Path, text: str) -> str:
-    """Write a file that nobody else can read, and return its place."""
+def _write_private(place: Path, text: str) -> str:
+    """Write a file that nobody else can read, and return its path."""
     descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "w") as file:
         file.write(text)
@@ -257,10 +318,10 @@ Task = TypeVar("Task")
 
 
 class Crew:
-    """Workers that are there, and have the same dpsel."""
+    """The workers of a connected cluster, which all have the same version of dpsel."""
 
     def __init__(self, client: Any, patience: float, note: Callable[[str], None]) -> None:
-        """Work through a Dask client; give up on a cluster that is silent for so many seconds."""
+        """Use a Dask client; give up on a cluster that is silent for `patience` seconds."""
         self._client = client
         self._patience = patience
         self._note = note
@@ -268,17 +329,17 @@ class Crew:
     def run(
         self, work: Callable[[State, Task], Any], state: State, tasks: Mapping[str, Task]
     ) -> Iterator[tuple[str, Any]]:
-        """Yield the key of each task with `work(state, task)`, as they come.
+        """Yield the key of each task with `work(state, task)`, as tasks are done.
 
         `work` is a function of a module, and `state` and the tasks can be pickled. A task whose
-        worker dies is done again elsewhere, so nothing may depend on where it is done, or when.
+        worker dies is repeated elsewhere, so nothing may depend on where or when it is done.
         """
         group = TaskGroup(self._client, state)
         futures = group.map(do_task, list(tasks.values()), work=work)
         keys = dict(zip((future.key for future in futures), tasks, strict=True))
         with self._arrivals(group) as arrivals:
             arrivals.watch(futures)
-            # What has arrived is let go of, so that the workers can forget it.
+            # So that futures which have arrived are released, and workers can forget the results.
             del futures
             for future in arrivals:
                 yield keys[future.key], arrivals.result(future)
@@ -292,7 +353,7 @@ class Crew:
 
         Privacy:
             Guarantee: none; totals are private, and the cluster's operators can see them. No
-                noise is drawn there, and nothing that is sent holds an epsilon, k or seed.
+                noise is drawn there, and nothing that is sent contains an epsilon, k or seed.
             Tested by: tests/cluster/test_select.py
         """
         group = TaskGroup(self._client, work)
@@ -301,7 +362,7 @@ class Crew:
         while len(tops) > _FAN_IN:
             height += 1
             tops = [
-                # Adding comes before reading more, so that sums do not pile up.
+                # Adding has priority over reading more, so that sums do not pile up.
                 group.submit(added_totals, tops[first : first + _FAN_IN], priority=height)
                 for first in range(0, len(tops), _FAN_IN)
             ]
@@ -309,7 +370,8 @@ class Crew:
         done = 0
         with self._arrivals(group) as arrivals:
             arrivals.watch(leaves if height == 0 else [*leaves, *tops])
-            # What has arrived is let go of: a sum is forgotten once it is in a larger one.
+            # So that futures which have arrived are released: a sum is forgotten once it is part of
+            # a larger one.
             del leaves, tops
             for future in arrivals:
                 if height == 0 or future.key not in ends:
@@ -318,19 +380,20 @@ class Crew:
                 if future.key in ends:
                     yield arrivals.result(future)
                 elif future.status in ("error", "cancelled"):
-                    # Said at once. One that is pending again, since its worker died, is not one.
+                    # Raise its error at once. A task that is pending again because its worker died
+                    # has neither status.
                     arrivals.result(future)
 
     def _arrivals(self, group: "TaskGroup") -> Arrivals:
-        """Return what waits for the tasks of a group."""
+        """Return an iterator over the results of a group of tasks."""
         return Arrivals(self._client, self._patience, group.name, self._note)
 
 
 class TaskGroup:
-    """Tasks that share a state. Their names say nothing about them."""
+    """Tasks that share a state. Their names reveal nothing about them."""
 
     def __init__(self, client: Any, state: Any) -> None:
-        """Send the state."""
+        """Send the state to the cluster."""
         self._client = client
         self.name = f"dpsel-{uuid.uuid4().hex}"
         self._count = 0
@@ -339,7 +402,7 @@ class TaskGroup:
         )
 
     def map(self, function: Callable[..., Any], items: Sequence[Any], **options: Any) -> list[Any]:
-        """Return futures of `function(packed, version=, state=, **options)`, one an item."""
+        """Return a future of `function(packed, version=, state=, **options)` for each item."""
         found: list[Any] = self._client.map(
             function,
             [pickle.dumps(item) for item in items],

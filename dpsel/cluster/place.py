@@ -1,6 +1,6 @@
-"""Which cluster is meant, checked before anything is connected.
+"""The options that name a cluster, checked before anything is connected.
 
-Imports little: every `select` looks here, and few have a cluster.
+It imports little: every `select` imports it, and few use a cluster.
 """
 
 from dpsel.core.guarantee import check_at_least
@@ -19,22 +19,22 @@ class Place:
 
     cluster: str | None = option(
         "--cluster WHERE",
-        "Work on a Dask cluster: the tcp://HOST:PORT or tls://HOST:PORT of its scheduler, or "
-        "slurm. Needs the extra dask.",
+        "Run on a Dask cluster: tcp://HOST:PORT or tls://HOST:PORT of its scheduler, or slurm. "
+        "Needs the dask extra.",
         None,
         shown="this machine",
         panel=_PANEL,
     )
     workers: int | None = option(
         "--workers N",
-        "With slurm: how many workers to start. Else: how many to wait for.",
+        "With slurm: how many workers to start. Otherwise: how many to wait for.",
         None,
-        shown="1 to wait for",
+        shown="wait for 1",
         panel=_PANEL,
     )
 
     def scheduler(self) -> "Scheduler | None":
-        """Return the cluster that was asked for, None if the work stays on this machine."""
+        """Return the requested cluster, None if the work stays on this machine."""
         if self.cluster is None:
             if self.workers is not None:
                 raise UsageError("--workers needs --cluster; on this machine it is --threads")
@@ -54,20 +54,20 @@ class Place:
 
 @frozen
 class Scheduler:
-    """A scheduler's address, or `slurm` for workers that are to be started; and how many."""
+    """A scheduler's address, or `slurm` for workers to start; and the number of workers."""
 
     address: str
     workers: int
-    """Of SLURM: how many are asked for. Elsewhere: how many must be there before work begins."""
+    """With SLURM: how many to start. Otherwise: how many to wait for before work begins."""
 
     @property
     def starts_workers(self) -> bool:
-        """Return whether the workers are started for this run, and end with it."""
+        """Return whether the workers are started for this run and stopped at its end."""
         return self.address == SLURM
 
     @property
     def in_the_clear(self) -> bool:
-        """Return whether what is sent can be read on the way: no TLS, and to another machine."""
+        """Return whether data is sent unencrypted to another machine."""
         from urllib.parse import urlsplit
 
         parts = urlsplit(self.address)
@@ -75,7 +75,7 @@ class Scheduler:
 
 
 def _is_address(text: str) -> bool:
-    """Return whether a text is the address of a scheduler, and nothing more."""
+    """Return whether a text is exactly the address of a scheduler."""
     from urllib.parse import urlsplit
 
     try:
@@ -93,7 +93,7 @@ def _is_address(text: str) -> bool:
 
 
 def _is_loopback(host: str) -> bool:
-    """Return whether a host is this machine, by its name alone."""
+    """Return whether a host is this machine, judging by its name alone."""
     import ipaddress
 
     try:

@@ -1,4 +1,4 @@
-"""Which files, and which row groups of them, each shard of a table has: the same everywhere."""
+"""Splitting a table's files into shards, and checking that all machines read the same files."""
 
 import itertools
 import os
@@ -21,18 +21,18 @@ from dpsel.tables.stores import RemoteSource
 from dpsel.tables.table import Groups, SplitsInGroups, Table
 
 TARGET_BYTES = 1 << 28
-"""A shard has about so many bytes, uncompressed, unless there are very many."""
+"""The approximate size of a shard, uncompressed, unless there would be too many shards."""
 
 MOST_SHARDS = 1 << 14
-"""A table of more bytes than so many shards have is cut into larger ones: each costs a scheduler
-milliseconds, however large it is."""
+"""A larger table is split into larger shards, not into more: each shard costs the scheduler
+milliseconds, whatever its size."""
 
 _FILES_AT_ONCE = 8
 
 
 @frozen
 class ShardFile:
-    """Some row groups of a Parquet file, or record batches of an Arrow file; None for all."""
+    """A file, or some row groups of a Parquet file, or some record batches of an Arrow file."""
 
     number: int
     """The place of the file in its table."""
@@ -40,21 +40,22 @@ class ShardFile:
     store: Store | None
     """The store that has the path; None for a file that all machines share."""
     keys: Keys = field(repr=False)
-    """The columns that its folders name."""
+    """The columns from the names of its folders."""
     groups: Groups | None
+    """None for the whole file."""
     size: int
-    """Bytes, about."""
+    """The approximate size in bytes."""
 
 
 @frozen
 class ShardRows:
-    """Neighboring rows of a table, in one file or in several small ones."""
+    """Neighboring rows of a table, from one file or several small ones."""
 
     files: tuple[ShardFile, ...]
 
     @property
     def size(self) -> int:
-        """Return how many bytes it has, about."""
+        """Return the approximate size in bytes."""
         return sum(file.size for file in self.files)
 
 
@@ -67,11 +68,11 @@ class TableFiles:
     written: FileFormat
 
     def shard_bytes(self, least: int) -> int:
-        """Return how many bytes a shard should have, at least so many."""
+        """Return how many bytes a shard should have, at least `least`."""
         return max(least, sum(source.size() for source in self.sources) // MOST_SHARDS)
 
     def found(self) -> list["FileFound"]:
-        """Return what is found here under the name of every file."""
+        """Return which content this machine finds at the path of every file."""
         with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
             return list(pool.map(file_found, itertools.count(), self.sources))
 
@@ -82,24 +83,24 @@ class TableFiles:
 
 @frozen
 class FileFound:
-    """Which file a process finds under a name. Private, and off `repr`."""
+    """The content that a process finds at the path of a file. Private, and not in `repr`."""
 
     number: int
     """The place of the file in its table."""
     process: str
-    """Whose name it is: machines may have copies; nothing for a store, which is one for all."""
+    """The machine and process, since machines may have copies; empty for a file in a store."""
     identity: Identity | None = field(repr=False)
     digest: bytes = field(repr=False)
-    """That of its first and last bytes."""
+    """The digest of its first and last bytes."""
 
     @property
     def content(self) -> tuple[int | None, bytes]:
-        """Return what is the same for a copy on another machine."""
+        """Return the size and digest, which a copy on another machine shares."""
         return None if self.identity is None else self.identity.size, self.digest
 
 
 def file_found(number: int, source: Source) -> FileFound:
-    """Return what this process finds under the name of a file.
+    """Return which content this process finds at the path of a file.
 
     Privacy:
         Guarantee: none; for nobody but the data's holder.
@@ -111,7 +112,7 @@ def file_found(number: int, source: Source) -> FileFound:
 
 
 def check_same_files(files: TableFiles, elsewhere: Iterable[FileFound]) -> None:
-    """Refuse what was read elsewhere if a file there is another than here, or changed meanwhile."""
+    """Refuse files that differ between this machine and others, or that changed meanwhile."""
     here = files.found()
     versions = {(one.number, one.process): one.identity for one in here}
     for there in elsewhere:
@@ -126,7 +127,7 @@ def check_same_files(files: TableFiles, elsewhere: Iterable[FileFound]) -> None:
 
 
 def table_files(table: Any, written: FileFormat = AS_NAMED) -> TableFiles:
-    """Return the files of a table, which must be files: others can be read by one process only."""
+    """Return the files of a table; refuse frames and streams, which only one process can read."""
     if not isinstance(table, str | Path):
         raise UsageError("a cluster reads files: write the frame to a Parquet file first")
     sources = find_sources(table)
@@ -139,9 +140,9 @@ def table_files(table: Any, written: FileFormat = AS_NAMED) -> TableFiles:
 
 
 def split_files(files: TableFiles, target_bytes: int = TARGET_BYTES) -> list[ShardRows]:
-    """Return rows of about `target_bytes` that hold every row of every file once, in order.
+    """Return parts of about `target_bytes` that contain every row of every file once, in order.
 
-    A file without any row is in one of them as well: its columns are still checked.
+    A file without any row is in one of them too, so that its columns are still checked.
     """
     with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
         numbered = range(len(files.sources))
@@ -150,7 +151,7 @@ def split_files(files: TableFiles, target_bytes: int = TARGET_BYTES) -> list[Sha
 
 
 def open_shard_file(file: ShardFile, input_format: InputFormat, written: FileFormat) -> Table:
-    """Open just the rows of a shard in one file, in a process that may be on another machine."""
+    """Open the rows of a shard in one file, in a process that may be on another machine."""
     source: Source = Source(Path(file.path))
     if file.store is not None:
         source = RemoteSource(file.store, file.path, file.size)
@@ -181,7 +182,7 @@ def _opened(
 
 
 def _gathered(files: Iterator[ShardFile], target_bytes: int) -> Iterator[ShardRows]:
-    """Yield rows of neighboring files, together not above the target if there are several."""
+    """Group neighboring files; the files of a group of several do not exceed the target."""
     some: list[ShardFile] = []
     size = 0
     for file in files:
@@ -195,7 +196,7 @@ def _gathered(files: Iterator[ShardFile], target_bytes: int) -> Iterator[ShardRo
 
 
 def _shard_files(files: TableFiles, number: int, target_bytes: int) -> list[ShardFile]:
-    """Return what shards have of one file."""
+    """Return the parts into which one file is split."""
     source = files.sources[number]
     store = source.store if isinstance(source, RemoteSource) else None
     place = (
@@ -214,7 +215,7 @@ def _shard_files(files: TableFiles, number: int, target_bytes: int) -> list[Shar
 
 
 def _group_sizes(source: Source, files: TableFiles) -> list[int] | None:
-    """Return the sizes of a file's row groups or batches, None if it is read as a whole."""
+    """Return the sizes of a file's row groups or batches, None if it cannot be split."""
     known = FORMATS[files.input_format]
     if not known.typed:
         return None
@@ -223,7 +224,7 @@ def _group_sizes(source: Source, files: TableFiles) -> list[int] | None:
 
 
 def _runs(sizes: Sequence[int], target_bytes: int) -> Iterator[Groups]:
-    """Yield runs of groups, together not above the target if there are several."""
+    """Yield ranges of row groups; those of a range of several do not exceed the target."""
     first, size = 0, 0
     for group, own in enumerate(sizes):
         if group > first and size + own > target_bytes:

@@ -1,4 +1,4 @@
-"""Shards of a table: the part that one worker reads and scores, and how parts add up."""
+"""Shards of a table: the parts that workers read and score, and how their results add up."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -36,7 +36,7 @@ from dpsel.tables.table import PendingBatch, RowReader, Table, read_batches
 
 @frozen
 class ShardWork:
-    """What all shards have in common, and all that another process learns about a run."""
+    """What all shards have in common, and all that other processes learn about a run."""
 
     columns: tuple[Column, ...]
     label: str
@@ -51,7 +51,7 @@ class ShardWork:
     neighbors: Neighbors
     unit: Unit
     rule: WeightRule | None = field(default=None, repr=False)
-    """What rows weigh for the score `stump`, once it is known: private, or paid for."""
+    """The weights of rows for the score `stump`, once known: private, or paid for."""
 
     @staticmethod
     def of(
@@ -63,7 +63,7 @@ class ShardWork:
         guarantee: Guarantee,
         score: str,
     ) -> "ShardWork":
-        """Return the work of scoring a table; refuse a score that cannot be put together."""
+        """Return the work of scoring a table; refuse a score that shards cannot add up to."""
         work = ShardWork(
             columns=table.columns,
             label=table.label,
@@ -82,7 +82,7 @@ class ShardWork:
         return work
 
     def make_score(self, first: int, last: int) -> TotalingScore:
-        """Return the score of the features from `first` to before `last`, with nothing added."""
+        """Return an empty score for the features from `first` to before `last`."""
         if self.rule is not None:
             return WeighedStump(last - first, self.rule)
         score = find_score(self.score).make(self._bounds(first, last), self.neighbors, self.unit)
@@ -91,7 +91,7 @@ class ShardWork:
         return score
 
     def clipping(self, first: int, last: int) -> Bounds | None:
-        """Return the bounds of those features, if the score clips cells to them."""
+        """Return the bounds of these features if the score clips cells to them, else None."""
         return self._bounds(first, last) if find_score(self.score).needs_bounds else None
 
     def _bounds(self, first: int, last: int) -> Bounds:
@@ -109,39 +109,39 @@ class Shard:
     first_feature: int
     last_feature: int
     mask: RowMask | None = field(default=None, repr=False)
-    """Which of its rows count, if there is a limit for persons."""
+    """Which of its rows count, if the rows of a person are limited."""
 
 
 @frozen
 class Partial:
-    """What some shards found. Private, and off `repr`: for nobody but the data's holder."""
+    """The sums of some shards. Private, not in `repr`, and for the data's holder only."""
 
     shards: frozenset[int]
     sums: Any = field(repr=False)
     cells: CellCounts = field(repr=False)
     label_seen: bool = field(repr=False)
     provenance: tuple[int, Provenance] | None = field(repr=False)
-    """That of the last file that has one to be believed, with the file's number."""
+    """The provenance of the last file with one that is believed, and the file's number."""
     files: frozenset[FileFound] = field(repr=False)
-    """What was found under the names of the files that were read."""
+    """The content that was found at the paths of the files that were read."""
 
     @property
     def made(self) -> Provenance | None:
-        """Return how the table was made, if all shards are in the total."""
+        """Return how the table was made; right once all shards are in the total."""
         return None if self.provenance is None else self.provenance[1]
 
 
 Spread = Callable[[ShardWork, Sequence[Shard], Callable[[float], None]], Iterable[Partial]]
-"""What has shards done elsewhere: it returns totals that together hold each shard once.
+"""Has shards scored elsewhere, and returns totals that together contain each shard once.
 
-It calls `score_shard` for every shard, may call `merge_totals` on what comes back, and tells how
-far things are.
+It calls `score_shard` for every shard, may call `merge_totals` on the results, and reports how far
+it is.
 """
 
 
 @frozen
 class Cluster:
-    """Other processes that do shards, and how many bytes each shard should have at least."""
+    """Other processes that score shards, and how many bytes each shard should have at least."""
 
     spread: Spread
     target_bytes: int = TARGET_BYTES
@@ -150,10 +150,10 @@ class Cluster:
 def make_shards(
     work: ShardWork, files: TableFiles, target_bytes: int = TARGET_BYTES
 ) -> list[Shard]:
-    """Return all shards of a table: rows and features, each cell in one of them.
+    """Return all shards of a table; each cell is in one of them.
 
-    Most scores are shared out by rows. One that needs all rows at once is shared out by features.
-    With a limit for persons their column is read here, all of it and in order.
+    For most scores the table is split by rows. For one that needs all rows at once it is split by
+    features. If the rows of a person are limited, the whole person column is read here, in order.
 
     Privacy:
         Guarantee: none; masks of rows are private, as is the number of shards.
@@ -182,7 +182,7 @@ def score_shard(work: ShardWork, shard: Shard, threads: int = 1) -> Partial:
     """Read the rows of one shard, and return their sums.
 
     Privacy:
-        Domain: any rows; a value fails no run.
+        Domain: any rows; no value fails a run.
         Guarantee: none; the sums are private input for a mechanism.
         Tested by: tests/cluster/test_shards.py
     """
@@ -223,7 +223,7 @@ def score_shard(work: ShardWork, shard: Shard, threads: int = 1) -> Partial:
 
 
 def merge_totals(work: ShardWork, totals: Iterable[Partial]) -> Partial:
-    """Return the total of several totals, in any order, which must have no shard in common."""
+    """Return the sum of several totals, in any order; they must have no shard in common."""
     score = work.make_score(0, len(work.layout.features))
     cells = CellCounts(len(work.layout.features))
     shards: set[int] = set()
@@ -253,7 +253,7 @@ def cluster_total(
     cluster: Cluster,
     progress: Callable[[float], None],
 ) -> Partial:
-    """Return the total of all shards of a table; one that is missing is never passed over."""
+    """Return the total of all shards of a table; a missing shard is always an error."""
     shards = make_shards(work, files, cluster.target_bytes)
     total = merge_totals(work, cluster.spread(work, shards, progress))
     if total.shards != {shard.number for shard in shards}:
@@ -270,26 +270,27 @@ def _pending_batches(
     learned: list[tuple[int, Provenance]],
     opened: dict[int, Source],
 ) -> Iterator[PendingBatch]:
-    """Yield the batches of a shard, and learn what its files are and how they were made."""
+    """Yield the batches of a shard; add its files to `opened` and their records to `learned`."""
     for number, table in _tables(work, shard_rows):
-        # The first of several parts of a file: a change between them is one too.
+        # Of several parts of a file the first is kept, to notice a change between them.
         opened.setdefault(number, table.sources[0])
         here = same_layout(layout, work.columns, work.label, table.columns, table.label)
         yield from table.pending_batches(here, rows)
-        # Of several files only what takes a guarantee away is believed, as on one machine.
+        # With several files, only a record that takes a guarantee away is believed, as on one
+        # machine.
         if table.provenance is not None and (work.files == 1 or table.provenance.data_dependent):
             learned.append((number, table.provenance))
 
 
 def _tables(work: ShardWork, shard_rows: ShardRows) -> Iterator[tuple[int, Table]]:
-    """Yield the files of a shard, opened, with the numbers of their files."""
+    """Yield the number of each file of a shard, and its table, opened."""
     for file in shard_rows.files:
         with closing(open_shard_file(file, work.input_format, work.written)) as table:
             yield file.number, table
 
 
 def _masks(work: ShardWork, row_shards: Sequence[ShardRows]) -> list[RowMask | None]:
-    """Return for each shard which rows count: the first ones of each person in the whole table."""
+    """Return a mask for each shard that keeps the first rows of each person in the whole table."""
     if work.layout.person is None:
         return [None] * len(row_shards)
     limit = RowReader(work.coding, PersonLimit(work.unit.rows))

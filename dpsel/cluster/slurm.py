@@ -1,4 +1,4 @@
-"""Workers as jobs of SLURM, started for one run and cancelled at its end."""
+"""Workers as SLURM jobs, started for one run and cancelled at its end."""
 
 import shlex
 import shutil
@@ -24,7 +24,8 @@ from dpsel.system.process import reason
 _CORES = 1
 _MEMORY = "4GiB"
 _NOWHERE = "127.0.0.1:0"
-# Found by mktemp on the worker's machine: nobody else can read it, and it goes with the job.
+# The shell variable with the spill folder, which mktemp creates on the worker's machine. Nobody
+# else can read the folder, and it is removed with the job.
 _SPILL = "DPSEL_SPILL"
 
 
@@ -37,15 +38,15 @@ class Started:
     refusals: list[str] = field(default_factory=list)
 
     def check(self) -> None:
-        """Say that SLURM refused a job, if it did."""
+        """Raise an error if SLURM refused a job."""
         if self.refusals:
             raise ClusterError(f"slurm: sbatch refused the job: {self.refusals[0]}")
 
 
 def load_jobqueue() -> Any:
-    """Return `dask_jobqueue`, or say how to get it.
+    """Return the module `dask_jobqueue`, or raise an error that says how to install it.
 
-    When it is imported it makes Ctrl-C end the process on the spot, jobs or not: undone here.
+    On import it makes Ctrl-C end the process at once, even if jobs are left. That is undone here.
     """
     handler = signal.getsignal(signal.SIGINT)
     try:
@@ -62,9 +63,10 @@ def load_jobqueue() -> Any:
 
 @contextmanager
 def slurm_cluster(workers: int) -> Iterator[Started]:
-    """Ask SLURM for workers, as `jobqueue.slurm` in Dask's configuration says.
+    """Request workers from SLURM, with the settings `jobqueue.slurm` of Dask's configuration.
 
-    Connections are encrypted, no dashboard is offered, and spill folders are closed to others.
+    Connections are encrypted, there is no dashboard unless the configuration asks for one, and
+    nobody else can read the spill folders.
     """
     jobqueue, config = load_jobqueue(), dask_config()
     for command in ("sbatch", "scancel"):
@@ -75,7 +77,7 @@ def slurm_cluster(workers: int) -> Iterator[Started]:
         if security is None:
             place = _setting("shared-temp-directory")
             security = new_credentials(stack.enter_context(_shared_folder(place)))
-        # What the scheduler and its jobs' scripts need on this machine.
+        # For the files of the scheduler and its job scripts on this machine.
         own = stack.enter_context(tempfile.TemporaryDirectory(prefix="dpsel-"))
         settings: dict[str, Any] = {"temporary-directory": own}
         if not _wants_dashboard():
@@ -90,7 +92,7 @@ def slurm_cluster(workers: int) -> Iterator[Started]:
 
 
 def _start(jobqueue: Any, security: Any, refusals: list[str]) -> Any:
-    """Start a scheduler that can send jobs."""
+    """Start a scheduler that can submit jobs."""
     options = dict(_setting("scheduler-options") or {})
     if not _wants_dashboard():
         options |= {"dashboard": False, "dashboard_address": _NOWHERE}
@@ -121,12 +123,12 @@ def _start(jobqueue: Any, security: Any, refusals: list[str]) -> Any:
 
 
 def _setting(name: str) -> Any:
-    """Return one of Dask's settings for SLURM, however its name is spelt there."""
+    """Return one of Dask's settings for SLURM, whose name may have - or _; None if not set."""
     return dask_config().get(f"jobqueue.slurm.{name}", None)
 
 
 def _prologue(base: str) -> list[str]:
-    """Return the lines of a job before its worker: a spill folder that is closed and goes away."""
+    """Return the lines of a job before its worker: they make a private, temporary spill folder."""
     return [
         "umask 077",
         f'{_SPILL}=$(mktemp -d "{base}/dpsel-spill-XXXXXXXX") || exit 1',
@@ -142,7 +144,7 @@ def _wants_dashboard() -> bool:
 
 @contextmanager
 def _shared_folder(place: str | None) -> Iterator[Path]:
-    """Make a folder that the workers' machines see and other users do not; remove it after."""
+    """Make a folder that workers can read and other users cannot; remove it at the end."""
     try:
         base = Path.home() if place is None else Path(place).expanduser()
         folder = tempfile.TemporaryDirectory(prefix=".dpsel-cluster-", dir=base)
@@ -162,7 +164,7 @@ def _shared_folder(place: str | None) -> Iterator[Path]:
 
 
 def _noting_job(refusals: list[str]) -> Any:
-    """Return SLURM's kind of job, which notes why it was refused: Dask only logs that."""
+    """Return a class of SLURM jobs that records why a job was refused: Dask only logs that."""
     from dask_jobqueue.slurm import SLURMJob
 
     kind: Any = SLURMJob
@@ -179,7 +181,7 @@ def _noting_job(refusals: list[str]) -> Any:
 
 
 def _one_line(error: Exception) -> str:
-    """Return the last line that a command or a library has to say."""
+    """Return the last line of an error's message, or its type."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__
 

@@ -1,4 +1,4 @@
-"""What a worker of a cluster runs. It imports neither mechanisms nor randomness."""
+"""The functions that workers of a cluster run. Neither mechanisms nor randomness are imported."""
 
 import pickle
 import traceback
@@ -11,16 +11,16 @@ from dpsel.system.threads import stay_on_one_blas_thread
 
 
 class TaskError(DpselError):
-    """A bug that a worker met. Its own message stays there, since it may quote a cell."""
+    """A bug on a worker. The original message stays there, because it may quote a cell."""
 
     exit_code = 70
 
 
 def unpacked(packed: bytes) -> Any:
-    """Return what all tasks share.
+    """Return the state that all tasks share.
 
-    A task of its own, and not data that were scattered: if the worker that has it dies, it is done
-    again elsewhere.
+    This is a task, not scattered data: if the worker that holds the state dies, it is repeated
+    elsewhere.
     """
     return pickle.loads(packed)
 
@@ -50,7 +50,7 @@ def added_totals(totals: list[Any], *, version: str, state: Any) -> Any:
 
 
 def guarded(version: str, work: Callable[[], Any]) -> Any:
-    """Work, and let nothing out of this worker that may quote a cell: Dask logs exceptions."""
+    """Return `work()`; its errors leave this worker, and reach Dask's log, without any cell."""
     if version != __version__:
         raise ClusterError(f"a worker has dpsel {__version__}, and this is dpsel {version}")
     try:

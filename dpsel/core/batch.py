@@ -1,4 +1,4 @@
-"""Pieces of a table: some rows of some neighboring features, with the target of those rows."""
+"""Batches: raw cells of some rows and some adjacent features, with the target of those rows."""
 
 from collections.abc import Sequence
 from dataclasses import field
@@ -11,10 +11,10 @@ from dpsel.records import frozen
 
 
 class Columns:
-    """Columns of one type that lie apart in memory, cut like a matrix, which would be a copy."""
+    """Columns of one type, in separate arrays, that can be sliced like a matrix without a copy."""
 
     def __init__(self, columns: Sequence[RealArray]) -> None:
-        """Take one column or more, as they are."""
+        """Take one or more columns, without copying them."""
         self._columns = columns
         self.dtype = columns[0].dtype
         self.shape = len(columns[0]), len(columns)
@@ -28,7 +28,7 @@ class Columns:
         return Columns([column[which] for column in self._columns])
 
     def cells(self, rows: slice, columns: slice) -> RealArray:
-        """Return some rows of one column or more as a matrix; of a single one without a copy."""
+        """Return some rows of one or more columns as a matrix; a single column is not copied."""
         chosen = [column[rows] for column in self._columns[columns]]
         if len(chosen) == 1:
             return chosen[0][:, np.newaxis]
@@ -42,9 +42,10 @@ class Columns:
 
 @frozen
 class Unreadable:
-    """Cells of a text that are no number, and do not stand for a missing one either.
+    """Counts of text cells that are neither a number nor a missing value.
 
-    One count for every feature of a batch, and then one for the target, each of some rows of it.
+    Both arrays have one entry per feature of a batch and then one for the target: how many rows
+    were looked at, and how many of their cells could not be read.
     """
 
     rows: IntArray = field(repr=False)
@@ -53,19 +54,18 @@ class Unreadable:
 
 @frozen
 class Batch:
-    """Raw values; NaN where a cell is missing or is no number. Private, and off `repr`.
-
-    Single precision stays as it is until the values are bounded: every such number is a double.
+    """Raw values, NaN where a cell is missing or not a number. Private, so not in `repr`.
 
     `X` has one column for every feature from `first_feature` on. Each cell of a table is in
-    exactly one batch.
+    exactly one batch. Single-precision values are kept as they are until they are bounded: each of
+    them is also a double.
     """
 
     first_feature: int
     X: RealArray | Columns = field(repr=False)
     y: FloatArray = field(repr=False)
     unreadable: Unreadable | None = field(default=None, repr=False)
-    """What a reader of text knows about cells that are NaN here: for the data's holder only."""
+    """For text: how many of the NaN cells could not be read. For the data holder only."""
 
 
 def rows_of(X: RealArray | Columns, which: slice | BoolArray) -> RealArray | Columns:

@@ -1,7 +1,8 @@
 """Public bounds, and the only way from raw values to bounded integers.
 
 A value is clipped to its bounds, mapped to [-1, 1] with the middle at 0, and rounded to a
-multiple of 2^-16. It depends on no other row. Missing and NaN become 0, infinities clip.
+multiple of 2^-16. The result depends on no other row. Missing values and NaN become 0, and
+infinities are clipped.
 """
 
 import math
@@ -13,7 +14,7 @@ from dpsel.errors import UsageError
 from dpsel.records import frozen
 
 ONE = 1 << 16
-"""The integer that stands for 1."""
+"""The integer that represents 1."""
 
 
 @frozen
@@ -24,7 +25,7 @@ class Interval:
     upper: float
 
     def __post_init__(self) -> None:
-        """Refuse bounds that hold nothing, or everything."""
+        """Refuse bounds that are infinite, empty or too close together."""
         if not (math.isfinite(self.lower) and math.isfinite(self.upper)):
             raise UsageError(f"bounds must be finite, got {self.lower:g} and {self.upper:g}")
         if self.lower >= self.upper:
@@ -40,17 +41,17 @@ UNIT_INTERVAL = Interval(-1.0, 1.0)
 
 @frozen
 class Bounds:
-    """Public bounds of every feature, in their order, and of the target."""
+    """Public bounds of every feature, in the order of the columns, and of the target."""
 
     lower: FloatArray
     upper: FloatArray
     target: Interval
     two_classes: bool = False
-    """Whether it is public that the target is -1, 1 or missing: one label against the rest."""
+    """Whether it is public that the target is only -1, 1 or missing: one label against the rest."""
 
     @staticmethod
     def of(features: list[Interval], target: Interval) -> "Bounds":
-        """Return bounds from one interval a feature."""
+        """Return bounds from one interval per feature."""
         return Bounds(
             np.array([interval.lower for interval in features], dtype=np.float64),
             np.array([interval.upper for interval in features], dtype=np.float64),
@@ -59,7 +60,7 @@ class Bounds:
 
 
 def bounded_integers(values: RealArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Return whole numbers within +-2^16, as floats, for values with those bounds.
+    """Clip values to their bounds and return them as whole numbers within +-2^16, stored as floats.
 
     Privacy:
         Domain: any floats; each value is treated alone.
@@ -75,7 +76,7 @@ def bounded_integers(values: RealArray, lower: FloatArray, upper: FloatArray) ->
         bounded /= half
     bounded *= ONE
     np.rint(bounded, out=bounded)
-    # Again: rounding may overshoot. A NaN is left as it is by clip, and becomes the middle.
+    # Clip again: rounding may overshoot. `clip` keeps NaN, which becomes the middle of the bounds.
     np.clip(bounded, -ONE, ONE, out=bounded)
     bounded[np.isnan(bounded)] = 0.0
     return bounded
@@ -87,10 +88,10 @@ def is_unit(lower: FloatArray, upper: FloatArray) -> bool:
 
 
 def unit_integers(values: RealArray, out: NumberArray) -> None:
-    """Write what `bounded_integers` returns for bounds of -1 and 1, but NaN for a missing value.
+    """Write what `bounded_integers` returns for the bounds -1 and 1, except that NaN stays NaN.
 
-    `out` has the type of the values: whole numbers within 2^16, and their halves, are exact in
-    single precision too, and so is multiplying by a power of 2.
+    `out` has the type of `values`. Single precision is enough: whole numbers within 2^16 and their
+    halves are exact in it, and so is multiplying by a power of 2.
 
     Privacy:
         Domain: any floats; each value is treated alone.

@@ -1,4 +1,4 @@
-"""Groups of columns that count as one feature, by the largest score of their members."""
+"""Groups of columns that count as one feature, scored by the largest score of their columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
@@ -6,47 +6,48 @@ from dataclasses import field, replace
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray, NumberArray
-from dpsel.core.release import Selection, StumpColumns
+from dpsel.core.release import StumpColumns
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.stump import WeightRule
+from dpsel.core.selection import Selection
 from dpsel.records import frozen
 
 
 @frozen
 class Features:
-    """What is selected from: columns, and groups of columns.
+    """The features to select from: columns, and groups of columns.
 
-    A group stands where its first member stood.
+    A group takes the place of its first member.
     """
 
     names: tuple[str, ...]
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The members of each group; no column is in two."""
+    """The members of each group; no column is in two groups."""
     places: IntArray | None = None
-    """For every column the feature that it belongs to; None if every column is one."""
+    """For every column, the index of its feature; None if every column is a feature of its own."""
 
     @staticmethod
     def of(columns: Sequence[str], groups: Mapping[str, Sequence[str]]) -> "Features":
-        """Return the features of columns, of which some are in groups."""
+        """Return the features of a table with these columns and groups."""
         if not groups:
             return Features(tuple(columns))
         group_of = {member: group for group, members in groups.items() for member in members}
-        # In the order of the first members; names of groups are none of columns.
-        found: dict[str, int] = {}
-        places = [found.setdefault(group_of.get(name, name), len(found)) for name in columns]
+        # In the order of the first members. No group has the name of a column.
+        place_of: dict[str, int] = {}
+        places = [place_of.setdefault(group_of.get(name, name), len(place_of)) for name in columns]
         members = {group: tuple(members) for group, members in groups.items()}
-        return Features(tuple(found), members, np.array(places, dtype=np.int64))
+        return Features(tuple(place_of), members, np.array(places, dtype=np.int64))
 
     def largest(self, values: NumberArray) -> NumberArray:
-        """Return for every feature the largest value of its columns, along the last axis.
+        """Return the largest value of each feature's columns, along the last axis.
 
         For any numbers |max a_i - max b_i| <= max |a_i - b_i|: let a_j be the largest of the a_i;
-        then max a_i - max b_i <= a_j - b_j, and the same the other way round. So the largest of
-        some scores moves no farther than the one of them that moves farthest. Which columns are in
-        a group is public, and fixed before a row is read.
+        then max a_i - max b_i <= a_j - b_j, and likewise with a and b exchanged. So the largest of
+        several scores moves no farther than the score that moves farthest. Which columns are in a
+        group is public, and fixed before any row is read.
 
         Privacy:
-            Domain: any numbers, one a column.
+            Domain: any numbers, one per column.
             Neighbors: those for which the columns' sensitivity is stated.
             Sensitivity: L-infinity, at most that of the columns' scores.
             Guarantee: none; the result is private input for a mechanism.
@@ -56,22 +57,22 @@ class Features:
             return values
         order = np.argsort(self.places, kind="stable")
         starts = np.searchsorted(self.places[order], np.arange(len(self.names)))
-        found: NumberArray = np.maximum.reduceat(values[..., order], starts, axis=-1)
-        return found
+        largest: NumberArray = np.maximum.reduceat(values[..., order], starts, axis=-1)
+        return largest
 
     def scores(self, scores: Scores) -> Scores:
-        """Return the scores of the features, from those of the columns: see `largest`."""
+        """Return the scores of the features, given those of the columns: see `largest`."""
         return replace(scores, values=self.largest(scores.values))
 
     def stated(self, selection: Selection) -> Selection:
-        """Return a selection that says which columns are in the groups it names."""
+        """Return the selection with the columns of every group that it names."""
         chosen = [name for name in selection.selected_features if name in self.groups]
         return replace(selection, groups={name: self.groups[name] for name in chosen})
 
 
 @frozen
 class GroupedColumns:
-    """Columns to be scored by `stump`, of which some are in groups. Private."""
+    """Columns to be scored by `stump`, some of them in groups. Private."""
 
     columns: StumpColumns
     features: Features
@@ -81,6 +82,6 @@ class GroupedColumns:
         return self.columns.target()
 
     def scores(self, rule: WeightRule) -> IntArray:
-        """Return the scores of all features, a row for every round: see `Features.largest`."""
-        found: IntArray = self.features.largest(self.columns.scores(rule))
-        return found
+        """Return the scores of all features, one row per round: see `Features.largest`."""
+        scores: IntArray = self.features.largest(self.columns.scores(rule))
+        return scores

@@ -1,4 +1,4 @@
-"""What a guarantee says: how much, for which change of the table, and for which steps."""
+"""What a guarantee promises: epsilon and delta, for which neighbors, which unit and which steps."""
 
 import math
 from enum import StrEnum
@@ -23,14 +23,14 @@ def check_delta(delta: float) -> None:
 
 
 def check_choice(kind: type[Choice], value: str, name: str) -> Choice:
-    """Return one of the choices of an enum."""
+    """Return the member of an enum with this value, or refuse it."""
     if value not in tuple(kind):
         raise UsageError(f"{name} must be one of {', '.join(kind)}, got {value}")
     return kind(value)
 
 
 def check_at_least(least: int, number: int, name: str) -> int:
-    """Return a number that is large enough."""
+    """Return the number, or refuse it if it is below `least`."""
     if number < least:
         raise UsageError(f"{name} must be {least} or more, got {number}")
     return number
@@ -43,14 +43,14 @@ def check_k(k: int, d: int) -> None:
 
 
 MOST_ROWS = (1 << 31) - 1
-"""A table may have so many rows: sums of bounded products then fit 64 bits."""
+"""The most rows a table may have: sums of bounded products then fit in 64 bits."""
 
 
 class Neighbors(StrEnum):
     """Which tables count as neighbors: they differ by one unit, a row or a person."""
 
     ADD_REMOVE = "add-remove"
-    """One unit is there or not; the number of rows is private."""
+    """One unit is present or absent; the number of rows is private."""
 
     REPLACE_ONE = "replace-one"
     """One unit has other values; the number of rows is public."""
@@ -58,13 +58,13 @@ class Neighbors(StrEnum):
 
 @frozen
 class Unit:
-    """Whom the guarantee protects: a row, or a person with at most `rows` of them."""
+    """Whom the guarantee protects: a row, or a person with at most `rows` rows."""
 
     name: str = "row"
     rows: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse a cap that no person can keep to."""
+        """Refuse a number of rows per person that is out of range."""
         check_at_least(1, self.rows, "rows-per-person")
         if self.rows > MOST_ROWS:
             raise UsageError(f"rows-per-person must be at most {MOST_ROWS}, got {self.rows}")
@@ -93,6 +93,6 @@ class Guarantee:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse numbers that promise nothing."""
+        """Refuse an epsilon or a delta that is out of range."""
         check_epsilon(self.epsilon)
         check_delta(self.delta)

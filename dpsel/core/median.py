@@ -1,17 +1,18 @@
-"""A private median that decides its own ties, drawn exactly, with no bounds on the numbers.
+"""A private median, drawn exactly, without bounds on the numbers; it also says how to split ties.
 
 The outcome is (v, j): a float v, and tau = j / 2^32 for j in 0..2^32, the share of the rows at v
-that count as below it. With x = #{y < v} + tau #{y = v} - n / 2, rows so far from an even split,
-and c = floor(2 |x|), its weight is base(v) g(c):
+that count as below it. Let x = #{y < v} + tau #{y = v} - n / 2, the distance from an even split in
+rows, and c = floor(2 |x|). The outcome has the weight base(v) g(c):
 
-- base, a public measure on all finite floats, in whole numbers. Of its mass 0.2 lie on all floats
-  alike, 0.2 on those with 2^-14 <= |v| <= 2^30, 0.3 on whole numbers and 0.2 on hundredths, in
-  proportion to about 1 / (8 + |i|), and 0.1 on zero;
+- base is a public measure on all finite floats, in whole numbers. Of its mass, 0.2 is spread
+  evenly over all floats, 0.2 over those with 2^-14 <= |v| <= 2^30, 0.3 lies on whole numbers and
+  0.2 on hundredths, in proportion to about 1 / (8 + |i|), and 0.1 on zero;
 - g(0) = 2^96 and g(c + 1) = ceil(r g(c)), with a fraction r that is not below exp(-epsilon / 2 s).
 
-One row more or less moves 2 x by at most 1, and c too; s is the most that one unit moves c. Since
-g falls by no more than a factor r a step, a weight, and the sum of all weights, change by
-factors within r^s and r^-s: the chance of any outcome by at most r^-2s <= exp(epsilon).
+Adding or removing a row moves 2 x by at most 1, and c too; s is the most that one unit moves c.
+Since g falls by no more than a factor r per step, each weight, and the sum of all weights, changes
+by a factor between r^s and r^-s. So the chance of any outcome changes by at most
+r^-2s <= exp(epsilon).
 """
 
 import math
@@ -25,12 +26,11 @@ from itertools import accumulate
 import numpy as np
 
 from dpsel.core.arrays import FloatArray
-from dpsel.core.discrete import whole_below
-from dpsel.core.randomness import Randomness
+from dpsel.core.randomness import Randomness, whole_below
 from dpsel.records import frozen
 
 TAUS = 1 << 32
-"""tau is a multiple of 2^-32: however many rows are tied, some tau splits them evenly."""
+"""tau is a multiple of 1 / TAUS: however many rows are tied, some tau splits them evenly."""
 
 _STARTING_BITS = 96
 _RATE_BITS = 64
@@ -40,14 +40,15 @@ _LARGEST = 0x7FEFFFFFFFFFFFFF
 
 @frozen
 class Median:
-    """Where the target's weights change sign, and which part of TAUS of the rows there is below."""
+    """Where the target's weights change sign, and the share of rows there that count as below."""
 
     value: float
     below: int
+    """The share tau, in units of 1 / TAUS."""
 
 
 def private_median(y: FloatArray, epsilon: Fraction, steps: int, rng: Randomness) -> Median:
-    """Return a median of the numbers in `y`; NaN does not count.
+    """Draw a median of the numbers in `y`; NaN does not count.
 
     Privacy:
         Domain: any floats, any number of them.
@@ -62,12 +63,12 @@ def private_median(y: FloatArray, epsilon: Fraction, steps: int, rng: Randomness
 
 @frozen
 class Piece:
-    """Floats in a row, by their keys from `first` to below `last`, for which c is the same."""
+    """Consecutive floats, with keys from `first` to below `last`, that share the same weights."""
 
     first: int
     last: int
     runs: tuple[tuple[int, int], ...]
-    """How many taus in a row, from 0 on, have the same g(c), and that."""
+    """Runs of consecutive taus, from 0 on: the length of each run and its g(c)."""
 
     @property
     def weight(self) -> int:
@@ -76,11 +77,11 @@ class Piece:
 
     @property
     def _weight_of_a_float(self) -> int:
-        """The weight of one float with all its taus, for each unit of its mass."""
+        """The weight of one float with all its taus, per unit of its mass."""
         return sum(count * level for count, level in self.runs)
 
     def outcome(self, drawn: int) -> Median:
-        """Return the outcome at a place within the weight."""
+        """Return the outcome at position `drawn`, from 0 to below `weight`."""
         place, rest = divmod(drawn, self._weight_of_a_float)
         ends = list(accumulate(count * level for count, level in self.runs))
         run = bisect_right(ends, rest)
@@ -92,15 +93,15 @@ class Piece:
 
 
 class MedianLaw:
-    """The law of the median of one table; private, for the draw and its tests."""
+    """The law of the median of one table. Private: only for drawing from it, and for tests."""
 
     def __init__(self, y: FloatArray, epsilon: Fraction, steps: int) -> None:
-        """Find where the weights change."""
+        """Compute the pieces of the law, on each of which the weights are constant."""
         self.pieces = list(_pieces(y, epsilon, steps))
         self._ends = list(accumulate(piece.weight for piece in self.pieces))
 
     def draw(self, rng: Randomness) -> Median:
-        """Return one median.
+        """Draw one median.
 
         Privacy:
             Guarantee: that of `private_median`.
@@ -113,15 +114,15 @@ class MedianLaw:
 
 
 def _pieces(y: FloatArray, epsilon: Fraction, steps: int) -> Iterator[Piece]:
-    """Give the pieces of the law in the order of floats."""
+    """Yield the pieces of the law in ascending order."""
     known = y[~np.isnan(y)]
     n = len(known)
     levels = _levels(_rate(epsilon, steps), n)
     farthest = len(levels) - 1
-    # Further from the middle than that, all levels are the last one.
+    # Beyond these ranks the level is always the last one.
     first, last = max(0, (n - farthest) // 2), min(n, (n + farthest) // 2 + 1)
     if first < last:
-        # Those in the middle alone are sorted.
+        # Only the values between them are sorted.
         ends = np.partition(known, (first, last - 1))[[first, last - 1]]
         first = int(np.count_nonzero(known < ends[0]))
         known = known[(known >= ends[0]) & (known <= ends[1])]
@@ -137,15 +138,15 @@ def _pieces(y: FloatArray, epsilon: Fraction, steps: int) -> Iterator[Piece]:
 
 
 def _runs(first: int, step: int, levels: list[int]) -> Iterator[tuple[int, int]]:
-    """Give how many taus in a row have the same g(c), where 2 x goes from `first` by `step`.
+    """Yield runs of taus with the same g(c), where 2 x goes from `first` to `first + step`.
 
-    In units of 1 / TAUS of a step, 2 x is `start + step * j`, and c the whole steps of its size.
+    In units of 1 / TAUS, 2 x is `start + step * j` for tau = j / TAUS.
     """
     start, farthest, j = first * TAUS, len(levels) - 1, 0
     while j <= TAUS:
         here = start + step * j
         c = min(abs(here) // TAUS, farthest)
-        if here < 0:  # The last that is still as far below 0.
+        if here < 0:  # The last tau with the same c while 2 x is below 0.
             last = (-c * TAUS - start) // step
         elif c == farthest:
             last = TAUS
@@ -157,20 +158,20 @@ def _runs(first: int, step: int, levels: list[int]) -> Iterator[tuple[int, int]]
 
 
 def _rate(epsilon: Fraction, steps: int) -> int:
-    """Return r, in units of 2^-64: not below exp(-epsilon / 2 steps)."""
+    """Return r in units of 2^-64, rounded up so that it is not below exp(-epsilon / 2 steps)."""
     context = Context(prec=60, rounding=ROUND_DOWN)
     exponent = epsilon / (2 * steps)
     low = context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
-    # Decimal's exp is right within one unit in its last place; this is far more.
+    # Decimal's exp is accurate to one unit in the last place; this margin is far larger.
     above = Fraction(context.exp(-low)) + Fraction(1, 10**40)
     return min(1 << _RATE_BITS, math.ceil(above * (1 << _RATE_BITS)))
 
 
 def _levels(rate: int, most: int) -> list[int]:
-    """Return g from 0 to `most`, or until it does not change any more.
+    """Return g(0), g(1), ..., up to g(most) or until g no longer changes.
 
-    No value is further from the middle than there are rows, and for a small epsilon that comes long
-    before g stops changing.
+    `most` is the number of rows, since no value is farther from the middle. With a small epsilon
+    that limit is reached long before g stops changing.
     """
     levels = [1 << _STARTING_BITS]
     while len(levels) <= most and (level := -(-levels[-1] * rate >> _RATE_BITS)) < levels[-1]:
@@ -179,19 +180,19 @@ def _levels(rate: int, most: int) -> list[int]:
 
 
 def key_of(value: float) -> int:
-    """Return a whole number for a float, in the same order: the bits of its magnitude."""
+    """Return a whole number for a float, in the same order: the bits of |value|, with its sign."""
     bits: int = struct.unpack("<q", struct.pack("<d", abs(value)))[0]
     return -bits if value < 0 else bits
 
 
 def _float_of(key: int) -> float:
-    """Return the float of a key."""
+    """Return the float with this key."""
     size: float = struct.unpack("<d", struct.pack("<q", abs(key)))[0]
     return -size if key < 0 else size
 
 
 def _key_at(mass: int, first: int, last: int) -> int:
-    """Return the key that holds a mass, counted from the smallest float."""
+    """Return the key at a position of the base measure, counted from the smallest float."""
     while last - first > 1:
         middle = (first + last) // 2
         if mass_below(middle) <= mass:
@@ -203,7 +204,7 @@ def _key_at(mass: int, first: int, last: int) -> int:
 
 @frozen
 class _Spaced:
-    """Multiples i / `parts`, weighted by about 1 / (8 + |i|): halved where 8 + |i| doubles."""
+    """Multiples i / `parts`, weighted by about 1 / (8 + |i|): halved whenever 8 + |i| doubles."""
 
     parts: int
     halvings: int
@@ -214,7 +215,7 @@ class _Spaced:
         if abs(value) >= limit:
             return 2 * self._half(limit) - self._half(1) if value > 0 else 0
         index = math.ceil(value * self.parts)
-        # By comparing floats, which is how outcomes compare.
+        # Correct the index by comparing floats, as outcomes are compared.
         while (index - 1) / self.parts >= value:
             index -= 1
         while index / self.parts < value:
@@ -225,7 +226,7 @@ class _Spaced:
         return self._half(limit) - self._half(1) + self._half(index)
 
     def _half(self, count: int) -> int:
-        """Return the weight of 0 to count - 1."""
+        """Return the weight of the indices 0 to count - 1."""
         power = (count + 8).bit_length() - 1
         return ((power - 3) << self.halvings) + (
             (count + 8 - (1 << power)) << (self.halvings - power) if power <= self.halvings else 0
@@ -240,7 +241,8 @@ _WHOLE = _Spaced(1, 52)
 _HUNDREDTHS = _Spaced(100, 40)
 _PLAIN = (key_of(2.0**-14), key_of(2.0**30))
 _FLOATS = 2 * _LARGEST + 1
-# Of ten parts of the mass, of which one lies on 0; each float of all has a mass of 1.
+# Each float has a mass of 1, which makes up 2 of the 10 parts of the whole mass. The other 8 parts:
+# 2 for floats of ordinary size, 3 for whole numbers, 2 for hundredths and 1 for zero.
 _PLAIN_MASS = _FLOATS // (2 * (_PLAIN[1] - _PLAIN[0] + 1))
 _WHOLE_MASS = 3 * _FLOATS // (2 * _WHOLE.total())
 _HUNDREDTH_MASS = _FLOATS // _HUNDREDTHS.total()
@@ -248,12 +250,12 @@ _ZERO_MASS = _FLOATS // 2
 
 
 def mass_below(key: int) -> int:
-    """Return the base measure of all finite floats whose keys are smaller; public."""
+    """Return the base measure of all finite floats with smaller keys; it is public."""
     key = max(-_LARGEST, min(_LARGEST + 1, key))
     least, most = _PLAIN
     plain = max(0, min(key, 1 - least) + most) if key <= 0 else most - least + 1
     plain += max(0, min(key, most + 1) - least)
-    # One beyond the largest float is infinity.
+    # The key after the largest float is that of infinity.
     spaced = _WHOLE_MASS * _WHOLE.below(_float_of(key))
     spaced += _HUNDREDTH_MASS * _HUNDREDTHS.below(_float_of(key))
     return key + _LARGEST + _PLAIN_MASS * plain + spaced + (_ZERO_MASS if key > 0 else 0)

@@ -1,4 +1,4 @@
-"""The method `dpkendall`: k rounds, each for a feature that tells of the target and of no other."""
+"""The method `dpkendall`: k rounds, each for a feature that tells the target but not the others."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -14,7 +14,7 @@ from dpsel.core.scores.base import Scores
 from dpsel.core.scores.kendall import kendall_move
 from dpsel.errors import UsageError
 
-# Scores are kept in units of 2^-16: 3/4 of 2^31, the most there can be, times k fits 64 bits.
+# Scores are in units of 2^-16: the largest possible one, 3/4 of 2^31, times k then fits in 64 bits.
 _SHIFT = 16
 _ONE = 1 << 16
 MOST_ROUNDS = 1 << 16
@@ -37,28 +37,28 @@ def kendall_rounds(
 ) -> IntArray:
     """Return the ascending indices of k features, chosen one after the other [DGJ23].
 
-    With T = |S| / (n - 1), under add-remove + n / 4, the score of `scores/kendall.py`, a feature j
-    scores T(j, y) in the first round, and T(j, y) - mean of T(j, c) over the r features c chosen so
-    far in each later one. A round takes the largest score after Gumbel noise of scale
-    2 s k / epsilon for a sensitivity s: the exponential mechanism with epsilon / k.
+    T is the score of `scores/kendall.py`: |S| / (n - 1), plus n / 4 under add-remove. In the first
+    round a feature j scores T(j, y). In each later round it scores T(j, y) minus the mean of
+    T(j, c) over the r features c chosen so far. A round takes the largest score after Gumbel noise
+    of scale 2 s k / epsilon for a sensitivity s: the exponential mechanism with epsilon / k.
 
     One row moves T of any two columns by at most t: 5/4 under add-remove, 2 under replace-one. So
-    the first round has s = t and the later ones s = 2 t, for any features chosen before: there the
-    n / 4 cancel, and T(j, y) rises by at most 1 while T(j, c) falls by at most 3/2. To stay
-    with whole numbers, a later round compares r T(j, y) - sum of T(j, c), with s = 2 r t. T is
-    rounded down to a multiple of 2^-16, which keeps t, a multiple of that itself.
+    the first round has s = t, and later rounds have s = 2 t, whichever features were chosen: there
+    the terms n / 4 cancel, and T(j, y) rises by at most 1 while T(j, c) falls by at most 3/2. To
+    keep to whole numbers, a later round compares r T(j, y) - sum of T(j, c), with s = 2 r t. T is
+    rounded down to a multiple of 2^-16, which does not change t, itself a multiple of 2^-16.
 
     Privacy:
         Domain: any floats, at least k features.
         Neighbors: `neighbors`, for one row or for a person of at most `unit.rows` rows.
         Sensitivity: of each round, given the choices so far: as above, times `unit.rows`.
         Guarantee: epsilon-DP for the indices, by composition of k rounds of epsilon / k.
-        Assumes: an rng the adversary cannot predict; a `kendall` with sensitivity t. Rounding of
-            the noise is paid for: see `peeling`.
+        Assumes: an rng the adversary cannot predict; a `kendall` with sensitivity t. The rounding
+            of the noise is paid for: see `peeling`.
         Tested by: tests/privacy/test_kendall_rounds.py
 
     Args:
-        X: One row a row of the table, one column a feature; raw values will do.
+        X: One row for every row of the table, one column for every feature; values may be raw.
         y: The target.
         k: How many features to select.
         epsilon: The privacy loss of all rounds together.

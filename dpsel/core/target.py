@@ -1,126 +1,49 @@
-"""What a row's target weighs for the score `stump`, and what finding that out costs.
+"""The weight that a row's target gives it in the score `stump`, and what finding it costs.
 
-Weights are in [-1, 1], by a rule of the row's own target that is public, or was paid for. Where
-they add up to about 0, "always no" scores nothing and a feature has to tell the target.
+Weights are in [-1, 1]. They follow from the row's own target by a rule that is public, or that was
+paid for. If they add up to about 0, a question with the same answer for all rows scores about
+nothing, and only a feature that tells the target scores well.
 """
 
 import math
-from decimal import ROUND_DOWN, Context, Decimal
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
-from dpsel.core.discrete import discrete_laplace
-from dpsel.core.guarantee import Guarantee, Neighbors, Unit, check_epsilon
+from dpsel.core.epsilon_parts import COUNTS, MEDIAN, BudgetParts
+from dpsel.core.guarantee import Guarantee, Neighbors, Unit
 from dpsel.core.median import TAUS, Median, private_median
-from dpsel.core.randomness import Randomness
+from dpsel.core.randomness import Randomness, discrete_laplace
 from dpsel.core.scores.stump import UNIT, WeightRule
 from dpsel.errors import UsageError
 from dpsel.records import frozen
 
 COUNTS_SHARE = Fraction(1, 10)
-"""Of epsilon, what noisy counts of the classes get.
+"""The share of epsilon for noisy counts of the classes.
 
-With 10 to 50 rows of the rarer class, at epsilon 2, a twentieth reaches 0.86 to 0.92 of what the
-true share does on planted tables, and a tenth 0.90 to 0.95, give or take 0.03.
+On planted tables with 10 to 50 rows of the rarer class, at epsilon 2, a share of 1/20 reaches 0.86
+to 0.92 of what the true share of the class does, and 1/10 reaches 0.90 to 0.95, give or take 0.03.
 """
 
-COUNTS = "counts of the two classes"
-MEDIAN = "median of the target"
-ROWS = "number of rows"
-SELECTION = "selection"
-"""What the parts of an epsilon are for."""
-
 MOST_CLASSES = 256
-"""So many classes a target may have."""
+"""The most classes a target may have."""
 
 _MOST_SPLITS = 1 << 10
-# Digits of a part that people read; the rest goes to the selection.
-_ROUGH = Context(prec=4, rounding=ROUND_DOWN)
 _MOST_TIMES = 20
 
 
-@frozen
-class Part:
-    """What one step takes of epsilon: a decimal, as it is printed."""
-
-    name: str
-    epsilon: float
-
-    @property
-    def exact(self) -> Decimal:
-        """The decimal itself, which the float is nearest to."""
-        return Decimal(repr(self.epsilon))
-
-
-@frozen
-class BudgetParts:
-    """The parts of an epsilon. As the decimals that a record prints they add up to it exactly.
-
-    A step that draws in whole numbers takes that decimal; a mechanism takes the float, and keeps
-    back more than the two can differ by: see `effective_epsilon`.
-    """
-
-    parts: tuple[Part, ...]
-
-    @property
-    def epsilon(self) -> float:
-        """What the parts add up to."""
-        return float(sum(part.exact for part in self.parts))
-
-    @staticmethod
-    def of(epsilon: float, rest: str) -> "BudgetParts":
-        """Return all of an epsilon as one part, from which others can be taken."""
-        check_epsilon(epsilon)
-        return BudgetParts((Part(rest, float(epsilon)),))
-
-    def take(self, share: Fraction, name: str) -> "BudgetParts":
-        """Take a share of the whole epsilon, rounded down to some digits, out of the last part."""
-        *before, last = self.parts
-        wanted = _ROUGH.plus(Decimal(repr(self.epsilon)) * share.numerator / share.denominator)
-        left = float(last.exact - wanted)
-        # An epsilon of many digits may leave one that no float prints: then a little more is left.
-        while left < last.epsilon and not _printed(last.exact - Decimal(repr(left))):
-            left = math.nextafter(left, math.inf)
-        taken = last.exact - Decimal(repr(left))
-        if not 0 < taken < last.exact:
-            raise UsageError(
-                f"epsilon must be large enough for all its parts, got {self.epsilon:g}"
-            )
-        return BudgetParts((*before, Part(name, float(taken)), Part(last.name, left)))
-
-    def part(self, name: str) -> float:
-        """Return what a step gets."""
-        return next(part.epsilon for part in self.parts if part.name == name)
-
-    def rounds(self, count: int) -> tuple[float, ...]:
-        """Return what each of so many rounds gets of the last part; together not more than it."""
-        last = Fraction(self.parts[-1].epsilon)
-        unit = Fraction(math.ulp(self.parts[-1].epsilon))
-        each = float(last / count // unit * unit)
-        if each <= 0:
-            raise UsageError(
-                f"epsilon must be large enough for all its parts, got {self.epsilon:g}"
-            )
-        return (*[each] * (count - 1), float(last - Fraction(each) * (count - 1)))
-
-
-def _printed(amount: Decimal) -> bool:
-    """Return whether a float prints just as this decimal."""
-    return Decimal(repr(float(amount))) == amount
-
-
 def median_share(k: int, d: int) -> Fraction:
-    """Return what the median gets of epsilon, for k of d features: min(1/3, 5 / (k log(d + 2)))."""
+    """Return the median's share of epsilon, for k of d features: min(1/3, 5 / (k log(d + 2)))."""
     return Fraction(min(1 / 3, 5 / (k * math.log(d + 2))))
 
 
 def balanced_by_share(share: Fraction) -> IntArray:
-    """Return the weights of two classes whose second has this public share of the rows.
+    """Return the weights of two classes, given the public share of rows in the second one.
 
-    The rarer class weighs 1, the other as much less as it is more frequent, with another sign.
+    The second class has a positive weight, the first a negative one. The rarer class has a weight
+    of size 1, and the other one less, in proportion to how much more frequent it is.
     """
     if not 0 < share < 1:
         raise UsageError(f"share must be between 0 and 1, got {float(share):g}")
@@ -132,13 +55,13 @@ def balanced_by_counts(
 ) -> IntArray:
     """Return the weights of two classes, from noisy counts of their rows.
 
-    `classes` are 1 and 2, and 0 for rows that do not count. Both counts get the mean size of the
-    noise on top: where the noise is larger than the counts, the weights come near 1 and -1.
+    `classes` has 1 or 2 for each row, or 0 if the row does not count. The mean size of the noise is
+    added to both counts, so that the weights come near 1 and -1 if the noise exceeds the counts.
 
     Privacy:
         Domain: any classes.
         Neighbors: `neighbors`, for one row or for a person of at most `unit.rows` rows.
-        Sensitivity: of both counts together, 1 a row under add-remove, 2 under replace-one.
+        Sensitivity: of both counts together, 1 per row under add-remove, 2 under replace-one.
         Guarantee: epsilon-DP for the weights, exactly.
         Assumes: an rng the adversary cannot predict.
         Tested by: tests/privacy/test_target.py
@@ -150,24 +73,25 @@ def balanced_by_counts(
 
 
 def changes(neighbors: Neighbors, unit: Unit) -> int:
-    """Return how many rows come or go between neighbors: a replaced one does both."""
+    """Return how many rows are added or removed between neighbors; a replacement is both."""
     return unit.rows * (2 if neighbors is Neighbors.REPLACE_ONE else 1)
 
 
 def _balanced(first: Fraction, second: Fraction) -> IntArray:
-    """Return weights of groups 0, 1 and 2, so that rows in this proportion add up to about 0."""
+    """Return weights of groups 0, 1 and 2 that add up to about 0 for rows in this proportion."""
     larger = max(first, second)
     weights = [0, -math.floor(UNIT * second / larger), math.floor(UNIT * first / larger)]
     return np.array([weights], dtype=np.int64)
 
 
 def half_splits(classes: int, rounds: int) -> IntArray:
-    """Return for every round a split of the classes into two halves, as weights of their groups.
+    """Return a split of the classes into two halves for every round, as weights of their groups.
 
-    Public: it depends on the numbers alone. Each round takes the first of `_halves` that separates
-    most, where a pair counts half as much for every time that it was separated before. Groups
-    from 1 on are the classes, group 0 does not count. One half weighs 1 and the other -1: with an
-    odd number of classes, weights that add up to 0 were no better on real tables.
+    The splits are public: they depend only on the two numbers. Each round takes the first split of
+    `_halves` that separates most pairs of classes, where a pair counts half as much for every
+    earlier round that separated it. Groups from 1 on are the classes; group 0 does not count. One
+    half weighs 1 and the other -1: with an odd number of classes, weights that add up to 0 were no
+    better on real tables.
     """
     if not 3 <= classes <= MOST_CLASSES:
         raise UsageError(f"classes must be between 3 and {MOST_CLASSES}, got {classes}")
@@ -177,7 +101,7 @@ def half_splits(classes: int, rounds: int) -> IntArray:
     chosen = np.zeros((rounds, classes + 1), dtype=np.int64)
     for index in range(rounds):
         pairs = 1 << (_MOST_TIMES - np.minimum(times - times.min(), _MOST_TIMES))
-        # The pairs on one side count for it and those apart against it.
+        # Pairs on the same side add to the sum, and separated pairs subtract from it.
         best = int(np.argmin((sides @ pairs * sides).sum(axis=1)))
         times += sides[best] != sides[best][:, np.newaxis]
         chosen[index, 1:] = UNIT * sides[best]
@@ -185,21 +109,22 @@ def half_splits(classes: int, rounds: int) -> IntArray:
 
 
 def _halves(classes: int) -> list[list[int]]:
-    """Return splits into halves, 1 and -1: all of few classes, of more those by steps of a size."""
+    """Return splits into halves, as 1 and -1: all splits of few classes, some splits of more."""
     half = classes // 2
     if math.comb(classes, half) <= _MOST_SPLITS:
         members = [set(chosen) for chosen in combinations(range(classes), half)]
     else:
+        # A half takes every step-th class from a start on. Pairs of step and start are picked
+        # evenly from all, so that steps of every size are among them.
         strides = [step for step in range(1, classes) if math.gcd(step, classes) == 1]
-        every = [(step, start) for step in strides for start in range(classes)]
-        # Evenly among all, so that the sizes of the steps differ as much as they can.
-        some = every[:: -(-len(every) // _MOST_SPLITS)]
-        members = [{(step * i + start) % classes for i in range(half)} for step, start in some]
+        pairs = [(step, start) for step in strides for start in range(classes)]
+        picked = pairs[:: -(-len(pairs) // _MOST_SPLITS)]
+        members = [{(step * i + start) % classes for i in range(half)} for step, start in picked]
     return [[1 if i in chosen else -1 for i in range(classes)] for chosen in members]
 
 
 def public_center(value: float) -> Median:
-    """Return a centre that the user knows: rows at it weigh 0."""
+    """Return a public center; rows at the center weigh 0."""
     if not math.isfinite(value):
         raise UsageError(f"target-center must be a finite number, got {value:g}")
     return Median(value, TAUS // 2)
@@ -208,12 +133,12 @@ def public_center(value: float) -> Median:
 def private_center(
     y: FloatArray, epsilon: float, neighbors: Neighbors, unit: Unit, rng: Randomness
 ) -> Median:
-    """Return a centre at a private median of the target.
+    """Return a center at a private median of the target.
 
     Privacy:
         Domain: any floats; NaN does not count.
         Neighbors: `neighbors`, for one row or for a person of at most `unit.rows` rows.
-        Guarantee: epsilon-DP for the centre, exactly.
+        Guarantee: epsilon-DP for the center, exactly.
         Assumes: an rng the adversary cannot predict.
         Tested by: tests/privacy/test_target.py
     """
@@ -222,25 +147,25 @@ def private_center(
 
 @frozen
 class Target:
-    """What is publicly known of a target, and so how its weights are found.
+    """What is publicly known about a target, which decides how its weights are found.
 
-    With two classes the target is above 0 in one of them; with more it is a code from 0 on. With
-    none it is any number.
+    With two classes, the target is above 0 in one of them. With more, it is a code from 0 on. With
+    0 classes, it is any number.
     """
 
     classes: int = 0
     share: Fraction | None = None
-    """The public share of the rows that are in the class above 0, of two."""
+    """With two classes: the public share of the rows in the class above 0."""
     center: float | None = None
-    """A public number that about half of the rows are above."""
+    """With a number: a public value that about half of the targets exceed."""
 
     @property
     def in_rounds(self) -> bool:
-        """Return whether every pick has weights of its own."""
+        """Return whether every pick has its own weights."""
         return self.classes > 2
 
     def paid_from(self, parts: BudgetParts, k: int, d: int) -> BudgetParts:
-        """Take what the weights cost out of an epsilon."""
+        """Take what the weights cost from epsilon."""
         if self.classes == 2 and self.share is None:
             return parts.take(COUNTS_SHARE, COUNTS)
         if self.classes == 0 and self.center is None:
@@ -250,13 +175,13 @@ class Target:
     def rule(
         self, y: FloatArray, parts: BudgetParts, k: int, guarantee: Guarantee, rng: Randomness
     ) -> "WeightRule":
-        """Return what rows weigh in each round, by their own target.
+        """Return the rule for the weights of rows in each round, by their own target.
 
         Privacy:
             Domain: any floats; NaN does not count.
             Neighbors: those of `guarantee`.
             Guarantee: the part of `parts` that `paid_from` took for it; nothing is spent where the
-                share, the centre or the classes are public.
+                share, the center or the classes are public.
             Assumes: an rng the adversary cannot predict.
             Tested by: tests/privacy/test_target.py
         """
@@ -278,6 +203,6 @@ class Target:
 
 
 def sign_rule(center: Median) -> WeightRule:
-    """Return 1 above the centre, -1 below, and 1 - 2 tau at it."""
+    """Return the rule that a row weighs 1 above the center, -1 below it, and 1 - 2 tau at it."""
     at = UNIT * (TAUS - 2 * center.below) // TAUS
     return WeightRule(np.array([[0, -UNIT, at, UNIT]]), 0, center.value)

@@ -1,8 +1,8 @@
 """The two-stage method of Kifer et al.: blocks of rows vote for features, and votes are scores.
 
-Each block of rows fits a regression of its own and votes for its k largest coefficients. A row is
-in one block, so the votes have a small sensitivity, and any private top-k can choose among them.
-The solver is the caller's, and so are the threads.
+A regression is fitted to each block of rows, and the block votes for its k largest coefficients. A
+row is in one block, so the votes have a small sensitivity, and any private top-k can choose among
+them. The caller provides the solver and the threads.
 
 References:
     [KST12] Kifer, Smith & Thakurta, COLT 2012.
@@ -15,50 +15,49 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.guarantee import Neighbors, Unit, check_at_least, check_k
-from dpsel.core.mapper import IN_TURN, Mapper
 from dpsel.core.matrix import TILE_CELLS, Matrix, TiledMatrix, rows_of_groups
 from dpsel.core.randomness import Randomness, integers_below
-from dpsel.core.scores.base import Scores
+from dpsel.core.scores.base import IN_TURN, Mapper, Scores
 from dpsel.errors import UsageError
 from dpsel.records import frozen
 
 _LEAST_TILE = 1 << 14
 
 Fit = Callable[[Matrix, FloatArray, IntArray], FloatArray]
-"""(X, y, rows) -> one coefficient a feature, from those rows of the table alone."""
+"""(X, y, rows) -> one coefficient per feature, from those rows of the table alone."""
 Progress = Callable[[float], None]
 
 
 def _silent(share: float) -> None:
-    """Show no progress."""
+    """Ignore the progress."""
 
 
 @frozen
 class Voting:
-    """How rows vote: in how many blocks, by which regression, and who does the work."""
+    """How rows vote: in how many blocks, by which regression, and on which threads."""
 
     blocks: int
-    """A public number; under add-remove not one made from the number of rows."""
+    """A public number; under add-remove it must not depend on the number of rows."""
     fit: Fit
-    """Must find the same coefficients for the same rows again, and never fail on them."""
+    """Must return the same coefficients for the same rows, and never fail."""
     mapper: Mapper = IN_TURN
-    """Fits blocks side by side."""
+    """May fit several blocks at a time."""
     progress: Progress = _silent
     """Called after every block with the share of blocks that are done."""
 
     def __post_init__(self) -> None:
-        """Refuse a number of blocks that cannot be."""
+        """Refuse fewer than one block."""
         check_at_least(1, self.blocks, "blocks")
 
 
 def grouped_blocks(
     X: Matrix, y: FloatArray, block_of_row: IntArray, blocks: int
 ) -> Iterator[tuple[Matrix, FloatArray, list[IntArray]]]:
-    """Yield rows and their target, and which of those rows each block has, in the table's order.
+    """Yield some rows, their target, and the indices of each block's rows, in the table's order.
 
-    A table in memory is yielded as it is, once, with all blocks. One on disk is read through and
-    copied to a file that has the rows of neighboring blocks together; then come as many blocks as
-    may be in memory at once, or one that is larger, itself on disk.
+    A table in memory is yielded as it is, once, with all blocks. A table on disk is first copied to
+    another file that has the rows of neighboring blocks together. Then groups of blocks are
+    yielded: as many as fit in memory at once, or a single larger block that stays on disk.
 
     Privacy:
         Guarantee: none; the rows are private.
@@ -85,7 +84,7 @@ def grouped_blocks(
 
 
 def _group_ends(sizes: IntArray, most: int) -> list[int]:
-    """Return where groups of neighboring blocks end that have at most that many rows, or one."""
+    """Return the ends of groups of neighboring blocks with at most `most` rows, or of one block."""
     ends, rows = [], 0
     for block, size in enumerate(sizes.tolist()):
         if rows and rows + size > most:
@@ -99,7 +98,7 @@ def _matrices_of_groups(
     X: TiledMatrix, group_of_row: IntArray, groups: int, at_once: int
 ) -> list[TiledMatrix]:
     """Return a matrix for each group of rows, all in one new file."""
-    # The last tiles of all groups, which are not full, together are no larger than that.
+    # The last tile of a group is not full: together the last tiles hold at most `at_once` cells.
     tile = min(TILE_CELLS, max(_LEAST_TILE, at_once // groups))
     tables = X.others(groups, tile_cells=tile)
     for start, chunk in X.row_chunks():
@@ -111,10 +110,10 @@ def _matrices_of_groups(
 
 
 def random_partition(rows: int, blocks: int, rng: Randomness) -> IntArray:
-    """Return a block for every row: a uniformly random partition into blocks of equal size.
+    """Return the block of every row: a uniformly random partition into blocks of equal size.
 
-    Rows are sorted by fresh random words and put into blocks in turn, so sizes differ by at most
-    one. If two words are equal, all are drawn again: the order is exactly uniform.
+    Rows are sorted by fresh random words and assigned to blocks in turn, so sizes differ by at most
+    one. If two words are equal, all are drawn again, so that the order is exactly uniform.
 
     Privacy:
         Domain: the number of rows, which must be public.
@@ -133,11 +132,11 @@ def random_partition(rows: int, blocks: int, rng: Randomness) -> IntArray:
 
 
 def independent_blocks(rows: int, blocks: int, rng: Randomness) -> IntArray:
-    """Return a block for every row, each drawn uniformly and without regard to the others.
+    """Return the block of every row, each drawn uniformly and independently of the others.
 
     Privacy:
         Domain: any number of rows; only the number of blocks is public.
-        Neighbors: any; a row that is there or not leaves the law of the other draws as it is.
+        Neighbors: any; adding or removing a row does not change the law of the other draws.
         Guarantee: none; the blocks are private input for the votes, and read no cell.
         Assumes: an rng the adversary cannot predict.
         Tested by: tests/core/test_votes.py
@@ -147,10 +146,10 @@ def independent_blocks(rows: int, blocks: int, rng: Randomness) -> IntArray:
 
 
 def contiguous_blocks(rows: int, blocks: int) -> IntArray:
-    """Return a block for every row, in the order of the table; sizes differ by at most one.
+    """Return the block of every row, in the order of the table; sizes differ by at most one.
 
-    This is how the paper's experiment cuts a table. It is not for real use: tables are often
-    sorted, and a row that is added or removed shifts every block after it.
+    The paper's experiment cuts a table this way. It is not for real use: tables are often sorted,
+    and adding or removing a row shifts every block after it.
     """
     check_at_least(1, blocks, "blocks")
     return np.arange(rows, dtype=np.int64) * blocks // max(1, rows)
@@ -161,20 +160,21 @@ def block_votes(
 ) -> IntArray:
     """Return how many blocks vote for each feature.
 
-    A block votes for the k largest |coefficients| of its regression, or for fewer if fewer are not
-    0; the smaller index wins a tie. A block without rows has no vote.
+    A block votes for the k largest |coefficients| of its regression that are not 0, or for all of
+    them if there are fewer than k. In a tie the smaller index wins. A block without rows casts no
+    vote.
 
     Privacy:
         Domain: whatever `voting.fit` takes; see `dpsel.selection.lasso.block_coefficients`.
         Neighbors: tables in which the rows of all blocks but one agree, order included.
         Sensitivity: 1 in each feature, as a block's vote depends on that block's rows alone.
         Guarantee: none; the result is private input for a mechanism.
-        Assumes: a fit that looks at the rows it is told to, and at nothing else: not even at
-            whether all rows fit in memory. It finds the same coefficients for the same rows again.
+        Assumes: a fit that looks at the rows it is given and at nothing else, not even at whether
+            all rows fit in memory. It returns the same coefficients for the same rows.
         Tested by: tests/privacy/test_twostage_sensitivity.py
 
     Args:
-        X: One row a row of the table, one column a feature.
+        X: One row for every row of the table, one column for every feature.
         y: The target.
         block_of_row: The block of every row, 0 to `voting.blocks` - 1.
         k: How many features a block votes for.
@@ -188,16 +188,17 @@ def block_votes(
 def votes_for_each_k(
     X: Matrix, y: FloatArray, block_of_row: IntArray, ks: Sequence[int], voting: Voting
 ) -> list[IntArray]:
-    """Return the votes of `block_votes` for several k, fitting every block once."""
+    """Return the votes of `block_votes` for several k, fitting every block only once."""
     votes = [np.zeros(X.shape[1], dtype=np.int64) for _ in ks]
     done = 0
 
-    def voted(some: Matrix, target: FloatArray, rows: IntArray) -> list[IntArray]:
-        coefficients = voting.fit(some, target, rows)
+    def vote_of(table: Matrix, target: FloatArray, rows: IntArray) -> list[IntArray]:
+        coefficients = voting.fit(table, target, rows)
         return [largest(coefficients, k) for k in ks]
 
-    for some, target, rows_of_blocks in grouped_blocks(X, y, block_of_row, voting.blocks):
-        for vote in voting.mapper.map(partial(voted, some, target), rows_of_blocks, voting.blocks):
+    for table, target, rows_of_blocks in grouped_blocks(X, y, block_of_row, voting.blocks):
+        work = partial(vote_of, table, target)
+        for vote in voting.mapper.map(work, rows_of_blocks, voting.blocks):
             for total, chosen in zip(votes, vote, strict=True):
                 total[chosen] += 1
             done += 1
@@ -206,11 +207,11 @@ def votes_for_each_k(
 
 
 def largest(coefficients: FloatArray, k: int) -> IntArray:
-    """Return the ascending indices of the k largest |coefficients| that are not 0, or of all."""
+    """Return the ascending indices of the k largest |coefficients|, or of all that are not 0."""
     used = np.flatnonzero(coefficients)
     if used.size <= k:
         return used
-    # Stable: among equals the smaller index comes first.
+    # A stable sort: among equals the smaller index comes first.
     return np.sort(used[np.argsort(-np.abs(coefficients[used]), kind="stable")[:k]])
 
 
@@ -228,16 +229,16 @@ def two_stage_scores(
     """Return the votes of random blocks as scores: the first stage of [KST12].
 
     Why one row moves a feature's votes by at most 1: run both neighbors with the same randomness
-    for the blocks. Under replace-one the partition depends on the public number of rows only, so
-    the row is in the same block of both tables. Under add-remove every row draws its own block;
-    give the rows that both tables have the same draws, which changes the law of neither table.
-    Either way all other blocks have the same rows in the same order, and the same vote; the block
-    that differs casts 0 or 1 votes for a feature. A mechanism thus has its guarantee for each
+    for the blocks. Under replace-one the partition depends only on the public number of rows, so
+    the row is in the same block in both tables. Under add-remove every row draws its own block;
+    give the rows that both tables share the same draws, which changes the law of neither table.
+    Either way all other blocks have the same rows in the same order, and cast the same votes; the
+    block that differs casts 0 or 1 votes for a feature. So a mechanism has its guarantee for each
     outcome of the shared draws, and on average over them.
 
-    A person changes at most one block a row. Who replaces a person may have fewer rows or more, so
-    for persons every row draws its own block under both relations: the first old and new rows share
-    a draw, and so on; rows without a partner have their own.
+    A person changes at most one block per row. The replacement of a person may have fewer or more
+    rows, so for persons every row draws its own block under both relations: the first old row and
+    the first new row share a draw, and so on; rows without a counterpart have their own.
 
     Privacy:
         Domain: whatever `voting.fit` takes, bounded row by row.
@@ -254,7 +255,7 @@ def two_stage_scores(
         rng: Draws the blocks.
         contiguous: Cut the table in its order instead; for replace-one and single rows only.
     """
-    # Only here is the number of rows the same in both neighbors.
+    # Only in this case do both neighbors have the same number of rows.
     fixed_rows = neighbors is Neighbors.REPLACE_ONE and unit == Unit()
     if contiguous and not fixed_rows:
         raise UsageError("contiguous blocks need replace-one neighbors and rows as the unit")

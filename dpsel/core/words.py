@@ -1,10 +1,11 @@
-"""Words in a batch of numbers: cells that can only be asked whether they are equal.
+"""Words in a batch of numbers: cells that can only be compared for equality.
 
-A cell is one float: a number, or missing, which is the one NaN that numpy writes, or a word, which
-is a NaN whose last 50 bits are a hash of its text. The hash is a fixed function of the cell, so "is
-its hash v?" is a fixed question, whatever other cells hold: texts that share a hash harm nothing.
+Every cell is one float. It is a number; or missing, which is the NaN that numpy writes; or a word,
+which is a NaN whose last 50 bits are a hash of the text. The hash is a fixed function of the cell,
+so "is its hash v?" is a fixed question, whatever other cells hold. Two texts with the same hash
+count as the same word, which does not weaken the guarantee.
 
-Arithmetic, sorting and rounding may lose those bits; copies, files and maps do not.
+Arithmetic, sorting and rounding may lose those bits; copies, files and memory maps keep them.
 """
 
 import numpy as np
@@ -14,18 +15,18 @@ from dpsel.core.arrays import BoolArray, FloatArray, IntArray, RealArray, WordAr
 HASH_BITS = 50
 _HASH = np.uint64((1 << HASH_BITS) - 1)
 _SHIFT = np.uint64(HASH_BITS)
-# A quiet NaN with the next bit set as well, which the one for missing cells has not.
+# A quiet NaN with the next bit set as well. That bit is not set in the NaN of missing cells.
 _MARK = np.uint64(0x7FFC << 48)
 
 
 def boxed_words(hashes: WordArray) -> FloatArray:
-    """Return words with these hashes, of which the first 50 bits count."""
-    found: FloatArray = ((hashes >> np.uint64(64 - HASH_BITS)) | _MARK).view(np.float64)
-    return found
+    """Return words with the first 50 bits of these hashes, as floats."""
+    words: FloatArray = ((hashes >> np.uint64(64 - HASH_BITS)) | _MARK).view(np.float64)
+    return words
 
 
 def words_of(X: FloatArray) -> tuple[BoolArray, IntArray]:
-    """Return which cells are words, and their codes; -1 for what is no word.
+    """Return which cells are words, and their hashes as codes; -1 for any other cell.
 
     Privacy:
         Guarantee: none; the result is private input for a score.
@@ -38,12 +39,12 @@ def words_of(X: FloatArray) -> tuple[BoolArray, IntArray]:
 
 
 def without_words(X: RealArray) -> FloatArray:
-    """Return numbers as doubles; a NaN with whatever bits is a missing cell, and no word."""
-    found: FloatArray = X.astype(np.float64, copy=False)
-    no_number = np.isnan(found)
-    if not no_number.any():
-        return found
-    if found is X:
-        found = found.copy(order="A")
-    found[no_number] = np.nan
-    return found
+    """Return numbers as doubles, in which any NaN, whatever its bits, is a missing cell."""
+    numbers: FloatArray = X.astype(np.float64, copy=False)
+    missing = np.isnan(numbers)
+    if not missing.any():
+        return numbers
+    if numbers is X:
+        numbers = numbers.copy(order="A")
+    numbers[missing] = np.nan
+    return numbers

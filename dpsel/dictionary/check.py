@@ -1,4 +1,4 @@
-"""How well a table fits its dictionary: for the data's holder, and never for release."""
+"""Check how well a table fits its dictionary. For the data holder only, never for release."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ _NO_FACTS = ColumnFacts()
 
 @frozen
 class ColumnCheck:
-    """Which shares of a column's cells do not fit; None for what its facts do not say."""
+    """The shares of a column's cells that do not fit; None where its facts say nothing."""
 
     name: str
     kind: ColumnKind | None
@@ -45,36 +45,36 @@ class ColumnCheck:
 def check_table(
     table: Table, dictionary: Dictionary, reporter: Reporter, threads: int
 ) -> list[ColumnCheck]:
-    """Go through all rows, and return how each column fits what is said about it.
+    """Read all rows, and return how well each column fits its facts.
 
     Privacy:
-        Guarantee: none; the shares are private, and for nobody but the data's holder.
+        Guarantee: none; the shares are private, and for the data holder only.
         Tested by: tests/dictionary/test_check.py
     """
     names = [column.name for column in visible_columns(table.columns)]
     refuse_repeated(names, "column", table.label)
-    told = described(dictionary, names).facts
-    facts = [_with_target(name, told.get(name, _NO_FACTS), dictionary) for name in names]
-    counted = _Counts(facts)
+    stated = described(dictionary, names).facts
+    facts = [_with_target(name, stated.get(name, _NO_FACTS), dictionary) for name in names]
+    counts = _Counts(facts)
     places = {column.name: place for place, column in enumerate(table.columns)}
     positions = tuple(places[name] for name in names)
-    # Every column is a feature here; a table is always read with a target, and this one is unused.
+    # Every column is read as a feature. Reading needs a target too; this one is not used.
     layout = Layout(positions, tuple(names), positions[0], labels=True, person=None, typed=True)
     rows = RowReader(TargetCoding(), words=True)
     reporter.size(file_bytes(table))
     with unchanged(table.sources):
         read_batches(
             table.pending_batches(layout, rows),
-            counted.of,
-            counted.add,
+            counts.of,
+            counts.add,
             threads=threads,
             progress=reporter.progress,
         )
-    return counted.checks(names)
+    return counts.checks(names)
 
 
 def _with_target(name: str, own: ColumnFacts, dictionary: Dictionary) -> ColumnFacts:
-    """Return the facts about a column, with what is said about it as the target if it says less."""
+    """Return the facts about a column, completed by those about it as the target."""
     if dictionary.target is None or dictionary.target.column != name:
         return own
     about = target_facts(dictionary, name)
@@ -86,52 +86,52 @@ def _with_target(name: str, own: ColumnFacts, dictionary: Dictionary) -> ColumnF
 
 
 class _Counts:
-    """How many cells of each column do not fit."""
+    """The numbers of cells that do not fit, for each column."""
 
     def __init__(self, facts: Sequence[ColumnFacts]) -> None:
-        """Count nothing yet."""
+        """Start all counts at 0."""
         self._facts = facts
         self._known = [None if f.categories is None else _codes(f.categories) for f in facts]
         self._total = np.zeros((5, len(facts)), dtype=np.int64)
 
     def of(self, batch: Batch) -> tuple[int, IntArray]:
-        """Count the cells of some rows and columns."""
+        """Count the cells of one batch."""
         X = np.asarray(batch.X)
-        found = np.zeros((5, X.shape[1]), dtype=np.int64)
+        counts = np.zeros((5, X.shape[1]), dtype=np.int64)
         for place in range(X.shape[1]):
             cells = np.ascontiguousarray(X[:, place], dtype=np.float64)
-            found[:, place] = self._column(batch.first_feature + place, cells)
-        return batch.first_feature, found
+            counts[:, place] = self._column(batch.first_feature + place, cells)
+        return batch.first_feature, counts
 
     def _column(self, place: int, cells: FloatArray) -> list[int]:
         """Count the cells of one column."""
         facts, known = self._facts[place], self._known[place]
         is_word = words_of(cells)[0]
         missing = np.isnan(cells) & ~is_word
-        found = [len(cells), int(missing.sum()), 0, 0, int(is_word.sum())]
+        counts = [len(cells), int(missing.sum()), 0, 0, int(is_word.sum())]
         if facts.range is not None:
             outside = (cells < facts.range.lower) | (cells > facts.range.upper)
-            found[_CLIPPED] = int(outside.sum())
+            counts[_CLIPPED] = int(outside.sum())
         if known is not None:
-            found[_UNKNOWN] = int((~missing & ~np.isin(_bits(cells), known)).sum())
-        return found
+            counts[_UNKNOWN] = int((~missing & ~np.isin(_bits(cells), known)).sum())
+        return counts
 
-    def add(self, found: tuple[int, IntArray]) -> None:
-        """Add the counts of some columns."""
-        first, counts = found
+    def add(self, counted: tuple[int, IntArray]) -> None:
+        """Add the counts of one batch."""
+        first, counts = counted
         self._total[:, first : first + counts.shape[1]] += counts
 
     def checks(self, names: Sequence[str]) -> list[ColumnCheck]:
         """Return the shares of all columns."""
         shares = (self._total / np.maximum(self._total[_CELLS], 1)).T.tolist()
         return [
-            _check(name, facts, of)
-            for name, facts, of in zip(names, self._facts, shares, strict=True)
+            _check(name, facts, own)
+            for name, facts, own in zip(names, self._facts, shares, strict=True)
         ]
 
 
 def _check(name: str, facts: ColumnFacts, shares: Sequence[float]) -> ColumnCheck:
-    """Return the shares of one column that its facts are about."""
+    """Return those shares of a column that its facts define."""
     plain = facts.kind in (ColumnKind.NUMBER, ColumnKind.DATE)
     return ColumnCheck(
         name,
@@ -144,17 +144,17 @@ def _check(name: str, facts: ColumnFacts, shares: Sequence[float]) -> ColumnChec
 
 
 def _codes(labels: Sequence[str]) -> IntArray:
-    """Return labels as cells have them, to be compared."""
+    """Return labels as cells are coded, to compare them."""
     return _bits(text_cells(pl.Series(list(labels), dtype=pl.String)))
 
 
 def _bits(cells: FloatArray) -> IntArray:
-    """Return numbers and words so that equal ones are equal, words too."""
+    """Return cells as integers, to compare them: as floats, words are NaNs and never equal."""
     return np.where(cells == 0.0, 0.0, cells).view(np.int64)
 
 
 def check_text(checks: Sequence[ColumnCheck], written_as: CheckFormat) -> str:
-    """Return a check as text, a line a column, or as JSON."""
+    """Return a check as text, one line per column, or as JSON."""
     if written_as is CheckFormat.JSON:
         return json_text(
             {
@@ -173,13 +173,13 @@ def check_text(checks: Sequence[ColumnCheck], written_as: CheckFormat) -> str:
 
 
 def _plain(check: ColumnCheck) -> dict[str, Any]:
-    """Return one column's shares as plain values."""
+    """Return the shares of a column as plain values."""
     shares = {head: getattr(check, head) for head in _HEADS}
     return {"name": check.name, "kind": None if check.kind is None else str(check.kind), **shares}
 
 
 def _line(name: str, kind: str, values: Sequence[str], width: int) -> str:
-    """Return one line of a table that fits 80 columns."""
+    """Return one line of the table, at most 80 characters long."""
     cells = "".join(f"{value:>{len(head) + 1}}" for head, value in zip(_HEADS, values, strict=True))
     return f"{name:<{width}} {kind:<8}{cells}".rstrip()
 
@@ -190,7 +190,7 @@ def _shortened(name: str) -> str:
 
 
 def _percent(share: float | None) -> str:
-    """Return a share in percent; a little is not nothing."""
+    """Return a share in percent; a tiny share is not shown as 0."""
     if share is None:
         return ""
     return "<0.1%" if 0 < share < 0.001 else f"{share:.1%}"

@@ -1,13 +1,13 @@
-"""CSVW-EO: the W3C's metadata of tables on the web (CSVW), with public facts for privacy, as JSON.
+"""Import CSVW-EO: the W3C's JSON metadata for tables (CSVW), with public facts for privacy.
 
-A column is called what its CSV's header says: the first of its titles, or else its name.
+A column has the name in the header of the CSV: the first of its titles, or else its name.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from dpsel.dictionary.facts import ColumnFacts, ColumnKind
-from dpsel.dictionary.imported import (
+from dpsel.dictionary.imported_facts import (
     TRUTH,
     Imported,
     categories_of,
@@ -35,7 +35,7 @@ _KINDS = {
 
 
 def read_csvw(content: Any, label: str) -> Imported:
-    """Return what the metadata of a table say."""
+    """Import the metadata of one table."""
     table = _plain(table_in(content, label, "the file"))
     if isinstance(table.get("tables"), list):
         if len(table["tables"]) != 1:
@@ -55,7 +55,7 @@ def read_csvw(content: Any, label: str) -> Imported:
 
 
 def _person(table: Mapping[str, Any], columns: list[dict[str, Any]], label: str) -> str | None:
-    """Return the column of whoever is protected, by its header."""
+    """Return the header of the column that identifies persons; None if there is none."""
     for column in columns:
         unit = table.get("privacyUnit")
         if column.get("privacyId") is True or (unit is not None and column.get("name") == unit):
@@ -64,7 +64,7 @@ def _person(table: Mapping[str, Any], columns: list[dict[str, Any]], label: str)
 
 
 def _column(column: Mapping[str, Any], key: Any, label: str) -> tuple[str, ColumnFacts]:
-    """Return what is said about one column."""
+    """Return the header of a column, and its facts."""
     header = _header(column, label)
     note = column.get("dc:description", column.get("description"))
     if column.get("privacyId") is True or key in (column.get("name", ""), header):
@@ -85,23 +85,23 @@ def _column(column: Mapping[str, Any], key: Any, label: str) -> tuple[str, Colum
 
 
 def _header(column: Mapping[str, Any], label: str) -> str:
-    """Return what the header of a CSV says for a column."""
+    """Return the name of a column in the header of the CSV."""
     titles = column.get("titles")
     if isinstance(titles, Mapping):
         titles = next(iter(titles.values()), None)
     if isinstance(titles, list):
         titles = next(iter(titles), None)
-    found = titles if isinstance(titles, str) else column.get("name")
-    if not isinstance(found, str):
+    header = titles if isinstance(titles, str) else column.get("name")
+    if not isinstance(header, str):
         raise InputError(f"{label}: a column has neither titles nor a name")
-    return found
+    return header
 
 
 def _plain(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table whose words have no prefix."""
-    found = dict(table)
-    for word, value in table.items():
+    """Return a mapping that also has its keys without namespace prefixes."""
+    plain = dict(table)
+    for key, value in table.items():
         for prefix in _PREFIXES:
-            if word.startswith(prefix):
-                found.setdefault(word.removeprefix(prefix), value)
-    return found
+            if key.startswith(prefix):
+                plain.setdefault(key.removeprefix(prefix), value)
+    return plain

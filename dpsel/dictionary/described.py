@@ -1,4 +1,4 @@
-"""What a dictionary says about one table: globs become columns, and the most specific fact wins."""
+"""Apply a dictionary to one table: globs become columns, and the most specific fact wins."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -18,13 +18,13 @@ _KINDS = {
     ColumnKind.DATE: Kind.TIME,
 }
 _WILD = "*?["
-# A sign that no name has: what a wildcard may stand for.
+# A character that is in no name; it stands for whatever a wildcard matches.
 _ANY = "\0"
 
 
 @frozen
 class Described:
-    """The facts about the columns of one table, and its groups, with members in its order."""
+    """The facts about the columns of one table, and its groups with members in column order."""
 
     facts: Mapping[str, ColumnFacts]
     groups: Mapping[str, tuple[str, ...]]
@@ -40,7 +40,7 @@ class Described:
 
     @property
     def numbers(self) -> frozenset[str]:
-        """Return the columns that are said to be numbers."""
+        """Return the columns that the dictionary declares as numbers."""
         return frozenset(
             name
             for name, facts in self.facts.items()
@@ -48,12 +48,12 @@ class Described:
         )
 
     def columns(self, columns: Sequence[Column], classes: str | None) -> tuple[Column, ...]:
-        """Return columns of the kinds that are stated, where these are no numbers.
+        """Return the columns with the kinds that the dictionary states, except for numbers.
 
-        `classes` is a column that is said to hold classes, if any is.
+        `classes` is the column that holds classes, if there is one.
         """
-        told = self.facts.items()
-        kinds = {name: _KINDS[f.kind] for name, f in told if f.kind in _KINDS and not f.interval}
+        facts = self.facts.items()
+        kinds = {name: _KINDS[f.kind] for name, f in facts if f.kind in _KINDS and not f.interval}
         if classes is not None:
             kinds[classes] = Kind.CATEGORY
         return tuple(
@@ -67,37 +67,37 @@ class Described:
         """Return the ranges of the columns as public bounds."""
         ranges = {name: facts.interval for name, facts in self.facts.items()}
         return PublicBounds(
-            label, None, target, {name: found for name, found in ranges.items() if found}
+            label, None, target, {name: interval for name, interval in ranges.items() if interval}
         )
 
 
 def described(dictionary: Dictionary, names: Sequence[str]) -> Described:
-    """Return what a dictionary says about columns of these names.
+    """Return what a dictionary says about the columns with these names.
 
     Raises:
-        InputError: If it is about a column that is not there, or says two things about one.
+        InputError: If it describes a column that is missing, or contradicts itself about one.
     """
     known = frozenset(names)
     globs = [key for key in dictionary.columns if key not in known]
     _refuse_absent(dictionary, names, [key for key in globs if not _is_glob(key)])
     matching = {key: [name for name in names if fnmatchcase(name, key)] for key in globs}
-    _refuse_absent(dictionary, names, [key for key, found in matching.items() if not found])
+    _refuse_absent(dictionary, names, [key for key, matched in matching.items() if not matched])
     by_name: dict[str, list[str]] = {name: [name] for name in dictionary.columns if name in known}
-    for key, found in matching.items():
-        for name in found:
+    for key, matched in matching.items():
+        for name in matched:
             by_name.setdefault(name, []).append(key)
     facts = {name: _combined(dictionary, name, keys) for name, keys in by_name.items()}
     return Described(facts, _groups(dictionary, names))
 
 
 def target_facts(dictionary: Dictionary, target: str) -> TargetColumn:
-    """Return what a dictionary says about a column as the target: that, or what the column says."""
-    keys = [key for key in dictionary.columns if key == target or _stands_for(key, target)]
+    """Return the facts about a column as the target: from [target], or from the column itself."""
+    keys = [key for key in dictionary.columns if key == target or _matches(key, target)]
     own = _combined(dictionary, target, keys)
     about = dictionary.target
     if about is None or about.column != target:
-        two = own.categories if own.categories and len(own.categories) > 1 else None
-        return TargetColumn(target, classes=two, range=own.range)
+        classes = own.categories if own.categories and len(own.categories) > 1 else None
+        return TargetColumn(target, classes=classes, range=own.range)
     if about.classes is None and about.positive is None and about.range is None:
         return TargetColumn(
             target, own.categories, share=about.share, range=own.range, center=about.center
@@ -105,25 +105,25 @@ def target_facts(dictionary: Dictionary, target: str) -> TargetColumn:
     return about
 
 
-def _stands_for(key: str, name: str) -> bool:
-    """Return whether a key is a glob that a name matches."""
+def _matches(key: str, name: str) -> bool:
+    """Return whether a key is a glob that matches a name."""
     return _is_glob(key) and fnmatchcase(name, key)
 
 
 def _is_glob(key: str) -> bool:
-    """Return whether a key may stand for many names."""
+    """Return whether a key is a glob."""
     return any(sign in key for sign in _WILD)
 
 
 def _combined(dictionary: Dictionary, name: str, keys: Collection[str]) -> ColumnFacts:
-    """Return each fact about a column from the most specific of the entries that state it."""
+    """Return the facts about a column, each from the most specific entry that states it."""
     if len(keys) == 1:
         return dictionary.columns[next(iter(keys))]
     return ColumnFacts(**{fact: _stated(dictionary, name, keys, fact) for fact in FACTS})
 
 
 def _stated(dictionary: Dictionary, name: str, keys: Iterable[str], fact: str) -> Any:
-    """Return one fact about a column; refuse two that differ and are equally specific."""
+    """Return one fact about a column; refuse different ones that are equally specific."""
     stated = {key: getattr(dictionary.columns[key], fact) for key in keys}
     stated = {key: value for key, value in stated.items() if value is not None}
     if name in stated:
@@ -141,14 +141,14 @@ def _stated(dictionary: Dictionary, name: str, keys: Iterable[str], fact: str) -
 
 
 def _narrower(glob: str, other: str) -> bool:
-    """Return whether all names that a glob stands for match another one, and not the reverse."""
+    """Return whether a glob matches only names that the other one matches, and fewer."""
     return _within(glob, other) and not _within(other, glob)
 
 
 def _within(glob: str, other: str) -> bool:
-    """Return whether all names that a glob stands for match another one."""
+    """Return whether a glob matches only names that the other one matches."""
     if "[" in glob or "[" in other:
-        return False  # not compared: whoever writes sets of signs says which entry is meant
+        return False  # character sets are not compared: the user has to say which entry counts
     fillings = ("", _ANY, _ANY * (len(other) + 1))
     return all(
         fnmatchcase(glob.replace("?", _ANY).replace("*", filling), other) for filling in fillings
@@ -156,9 +156,9 @@ def _within(glob: str, other: str) -> bool:
 
 
 def _groups(dictionary: Dictionary, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the members of all groups, of which no column is in two."""
+    """Return the members of all groups; refuse a column that is in two."""
     known, taken = frozenset(names), dict[str, str]()
-    found: dict[str, tuple[str, ...]] = {}
+    groups: dict[str, tuple[str, ...]] = {}
     for group, patterns in dictionary.groups.items():
         if group in known:
             raise InputError(
@@ -175,12 +175,12 @@ def _groups(dictionary: Dictionary, names: Sequence[str]) -> dict[str, tuple[str
                     f"{dictionary.label}: column '{name}' is in two groups, '{taken[name]}' and "
                     f"'{group}'"
                 )
-        found[group] = tuple(name for name in names if name in members)
-    return found
+        groups[group] = tuple(name for name in names if name in members)
+    return groups
 
 
 def _refuse_absent(dictionary: Dictionary, names: Sequence[str], absent: Sequence[str]) -> None:
-    """Refuse columns that are not there: a slip of the pen could make a feature of an id."""
+    """Refuse columns that the table lacks: with a typo, an id could become a feature."""
     if not absent:
         return
     near = nearest(absent[0], names)

@@ -1,4 +1,4 @@
-"""What a dictionary says: public facts about columns, the target, persons and groups of columns."""
+"""The records of a dictionary: public facts about columns, the target, persons and groups."""
 
 from collections.abc import Mapping
 from dataclasses import field, fields
@@ -29,7 +29,7 @@ class ColumnKind(StrEnum):
 
 @frozen
 class ColumnFacts:
-    """What is publicly known of a column, or of all columns that a glob stands for."""
+    """Public facts about a column, or about all columns that match a glob."""
 
     kind: ColumnKind | None = None
     range: Interval | None = None
@@ -39,9 +39,9 @@ class ColumnFacts:
 
     @property
     def interval(self) -> Interval | None:
-        """Return the range of numbers, stated, or that of two categories that are numbers.
+        """Return the stated range, or that of two categories that are numbers.
 
-        Two codes such as 0 and 1 have no order that could be wrong.
+        Two codes such as 0 and 1 can be treated as numbers, since no order of them is wrong.
         """
         if self.range is not None or len(self.categories or ()) != 2:
             return self.range
@@ -51,24 +51,24 @@ class ColumnFacts:
             return None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the facts that are stated, in the shape of a file."""
-        found = {
+        """Return the stated facts, in the shape of a TOML file."""
+        facts = {
             "kind": None if self.kind is None else str(self.kind),
             "range": _ends(self.range),
             "categories": None if self.categories is None else list(self.categories),
             "unit": self.unit,
             "note": self.note,
         }
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in facts.items() if value is not None}
 
 
 FACTS = tuple(one.name for one in fields(ColumnFacts))
-"""What a file may say of a column, in the order it is written."""
+"""The facts that a file can state about a column, in the order in which they are written."""
 
 
 @frozen
 class TargetColumn:
-    """What is publicly known of a column as the target."""
+    """Public facts about the target."""
 
     column: str
     classes: tuple[str, ...] | None = None
@@ -85,8 +85,8 @@ class TargetColumn:
         return self.classes[-1]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the facts that are stated, in the shape of a file."""
-        found = {
+        """Return the stated facts, in the shape of a TOML file."""
+        facts = {
             "column": self.column,
             "classes": None if self.classes is None else list(self.classes),
             "positive": self.positive,
@@ -94,11 +94,11 @@ class TargetColumn:
             "range": _ends(self.range),
             "center": self.center,
         }
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in facts.items() if value is not None}
 
 
 TARGET_FACTS = tuple(one.name for one in fields(TargetColumn))
-"""The same of the target."""
+"""The facts that a file can state about the target."""
 
 
 @frozen
@@ -106,7 +106,7 @@ class Dictionary:
     """Public facts about a table. Keys of `columns` and members of groups are names or globs."""
 
     label: str
-    """What messages call it."""
+    """Its name in messages."""
     columns: Mapping[str, ColumnFacts] = field(default_factory=dict)
     target: TargetColumn | None = None
     person: str | None = None
@@ -114,30 +114,30 @@ class Dictionary:
 
     @property
     def has_ranges(self) -> bool:
-        """Return whether any column has a range."""
+        """Return whether any column or the target has a range."""
         stated = any(facts.range is not None for facts in self.columns.values())
         return stated or (self.target is not None and self.target.range is not None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all facts in the shape of a file."""
-        found: dict[str, Any] = {}
+        """Return all facts, in the shape of a TOML file."""
+        content: dict[str, Any] = {}
         if self.person is not None:
-            found["person"] = self.person
+            content["person"] = self.person
         if self.target is not None:
-            found["target"] = self.target.to_dict()
+            content["target"] = self.target.to_dict()
         if self.groups:
-            found["groups"] = {
+            content["groups"] = {
                 name: {"columns": list(members)} for name, members in self.groups.items()
             }
-        found["columns"] = {name: facts.to_dict() for name, facts in self.columns.items()}
-        return found
+        content["columns"] = {name: facts.to_dict() for name, facts in self.columns.items()}
+        return content
 
 
 def _ends(interval: Interval | None) -> list[float] | None:
-    """Return the two ends of a range, whole numbers as such."""
+    """Return the two ends of a range; whole numbers as integers."""
     return None if interval is None else [_plain(interval.lower), _plain(interval.upper)]
 
 
 def _plain(number: float) -> float:
-    """Return a number that is written as people do: 120, not 120.0."""
+    """Return a number as people write it: 120, not 120.0."""
     return int(number) if number.is_integer() and abs(number) < 2**53 else number

@@ -1,10 +1,10 @@
-"""Dictionaries of other tools, by their public formats; the format is recognised, or said."""
+"""Import dictionaries of other tools; the format is recognized, or given."""
 
 import csv
 from pathlib import Path
 
 from dpsel.dictionary.csvw import read_csvw
-from dpsel.dictionary.imported import Imported
+from dpsel.dictionary.imported_facts import Imported
 from dpsel.dictionary.options import DictionaryFormat
 from dpsel.dictionary.redcap import NAME, read_redcap
 from dpsel.dictionary.smartnoise import read_smartnoise
@@ -14,9 +14,9 @@ from dpsel.system.text import parsed, text_of
 
 
 def import_dictionary(path: str | Path, written_as: DictionaryFormat | None = None) -> Imported:
-    """Return what a file in the format of another tool says."""
+    """Import a file in the format of another tool; without a format, recognize it."""
     text, label = text_of(path, "FILE"), Path(path).name
-    written_as = written_as or recognised(text, label)
+    written_as = written_as or _recognize(text, label)
     if written_as is DictionaryFormat.REDCAP:
         return read_redcap(text, label)
     if written_as is DictionaryFormat.SMARTNOISE:
@@ -27,8 +27,8 @@ def import_dictionary(path: str | Path, written_as: DictionaryFormat | None = No
     return read_table_schema(content, label)
 
 
-def recognised(text: str, label: str) -> DictionaryFormat:
-    """Return the format of a text: by its header, or by what its JSON holds."""
+def _recognize(text: str, label: str) -> DictionaryFormat:
+    """Recognize the format of a text by its header, its name, or its JSON keys."""
     first = next(iter(text.splitlines()), "")
     if any(name in NAME for name in next(csv.reader([first]), [])):
         return DictionaryFormat.REDCAP

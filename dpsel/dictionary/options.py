@@ -1,6 +1,6 @@
-"""The options of `dpsel dictionary`: each group is a record.
+"""The options of `dpsel dictionary`, one record per group.
 
-Imports nothing heavy: the command line shows these, and `--help` is instant.
+This module imports nothing heavy, so that `--help` is instant.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ COLUMNS = "Columns"
 
 @frozen(kw_only=True)
 class DictionaryFile:
-    """The dictionary of a table, for commands that read one."""
+    """The dictionary of a table, for commands that use one."""
 
     dictionary: str | Path | Mapping[str, Any] | None = option(
         "--dictionary FILE",
@@ -27,7 +27,7 @@ class DictionaryFile:
 
 
 class DictionaryFormat(StrEnum):
-    """The formats of dictionaries that can be imported."""
+    """The formats that can be imported."""
 
     REDCAP = "redcap"
     TABLE_SCHEMA = "table-schema"
@@ -37,13 +37,13 @@ class DictionaryFormat(StrEnum):
 
 @frozen(kw_only=True)
 class Importing:
-    """What is imported."""
+    """The format of the imported file."""
 
     written_as: DictionaryFormat | None = option(
         "--from FORMAT",
-        "What FILE is: redcap, table-schema, smartnoise or csvw-eo.",
+        "The format of FILE: redcap, table-schema, smartnoise or csvw-eo.",
         None,
-        shown="recognised",
+        shown="detected",
     )
 
 
@@ -58,4 +58,4 @@ class CheckFormat(StrEnum):
 class Checking:
     """How a check is written."""
 
-    check_format: CheckFormat = option("--format", "Text for people, or JSON.", CheckFormat.TEXT)
+    check_format: CheckFormat = option("--format", "Plain text, or JSON.", CheckFormat.TEXT)

@@ -1,7 +1,7 @@
-"""REDCap's data dictionary: a CSV with one field a line.
+"""Import a REDCap data dictionary: a CSV with one field per line.
 
-Columns are as REDCap exports raw data: choices by their codes, and a checkbox as one column a
-choice, `name___code`, of 0 and 1. The first field is the id of a record.
+Columns are those of REDCap's raw data export: choices by their codes, and a checkbox as one column
+of 0 and 1 per choice, `name___code`. The first field is the record id.
 """
 
 import csv
@@ -9,11 +9,11 @@ import io
 from collections.abc import Iterator, Mapping
 
 from dpsel.dictionary.facts import ColumnFacts, ColumnKind
-from dpsel.dictionary.imported import Imported, dictionary_from, facts_of, range_of
+from dpsel.dictionary.imported_facts import Imported, dictionary_from, facts_of, range_of
 from dpsel.errors import InputError
 
 NAME = ("Variable / Field Name", "field_name")
-"""The first column, in a file that was downloaded, and in one from REDCap's interface."""
+"""The header of the first column, in a downloaded file and in one from REDCap's API."""
 _TYPE = ("Field Type", "field_type")
 _LABEL = ("Field Label", "field_label")
 _CHOICES = ("Choices, Calculations, OR Slider Labels", "select_choices_or_calculations")
@@ -45,7 +45,7 @@ Field = Mapping[str | None, str | list[str] | None]
 
 
 def read_redcap(text: str, label: str) -> Imported:
-    """Return what a REDCap data dictionary says."""
+    """Import a REDCap data dictionary."""
     try:
         fields = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
     except csv.Error:
@@ -66,32 +66,32 @@ def read_redcap(text: str, label: str) -> Imported:
 
 
 def _columns(field: Field, label: str) -> Iterator[tuple[str, ColumnFacts]]:
-    """Yield the columns that an export has for one field."""
+    """Yield the columns of one field in an export, each with its facts."""
     name, kind = _cell(field, NAME), _cell(field, _TYPE).lower()
     if not name or kind in _NO_COLUMN:
         return
     if kind not in _KINDS:
         raise InputError(f"{label}: field '{name}' has a type that REDCap does not have")
     note, choices = _cell(field, _LABEL), _choices(_cell(field, _CHOICES))
-    found = {name: _facts(field, kind, choices, note)}
+    columns = {name: _facts(field, kind, choices, note)}
     if kind == "checkbox":
-        found = {
+        columns = {
             f"{name}___{code.lower().replace('-', '_')}": facts_of(
                 _KINDS[kind], None, _YES_NO, f"{note}: {meaning}"
             )
             for code, meaning in choices.items()
         }
     identifies = _cell(field, _IDENTIFIER).lower() == "y"
-    for column, facts in found.items():
+    for column, facts in columns.items():
         yield column, ColumnFacts(ColumnKind.ID, note=facts.note) if identifies else facts
 
 
 def _facts(field: Field, kind: str, choices: Mapping[str, str], note: str) -> ColumnFacts:
-    """Return what is said about a field that is one column."""
+    """Return the facts about a field that is one column."""
     lower, upper = _cell(field, _LOWER), _cell(field, _UPPER)
     if kind == "text":
-        found = _validated(_cell(field, _VALIDATION).lower())
-        return facts_of(found, range_of(lower, upper), None, note)
+        validated = _validated(_cell(field, _VALIDATION).lower())
+        return facts_of(validated, range_of(lower, upper), None, note)
     if kind == "slider":
         interval = range_of(lower or _SLIDER[0], upper or _SLIDER[1])
         return facts_of(_KINDS[kind], interval, None, note)
@@ -104,19 +104,19 @@ def _facts(field: Field, kind: str, choices: Mapping[str, str], note: str) -> Co
 
 
 def _validated(validation: str) -> ColumnKind:
-    """Return the kind of a text that REDCap validates."""
+    """Return the kind of a text field by its REDCap validation."""
     if validation.startswith(("integer", "number")):
         return ColumnKind.NUMBER
     return ColumnKind.DATE if validation.startswith(("date", "time")) else ColumnKind.TEXT
 
 
 def _choices(text: str) -> dict[str, str]:
-    """Return codes and meanings of `1, Female | 2, Male`."""
+    """Parse choices such as `1, Female | 2, Male` into meanings by code."""
     pairs = (choice.partition(",") for choice in text.split("|"))
     return {code.strip(): meaning.strip() for code, _, meaning in pairs if code.strip()}
 
 
 def _cell(field: Field, names: tuple[str, str]) -> str:
-    """Return a cell by either of its column's names."""
-    found = next((field[name] for name in names if name in field), None)
-    return found.strip() if isinstance(found, str) else ""
+    """Return a cell; its column has one of two headers."""
+    cell = next((field[name] for name in names if name in field), None)
+    return cell.strip() if isinstance(cell, str) else ""

@@ -1,7 +1,7 @@
-"""SmartNoise's metadata: a YAML of a collection, its schemas, their tables and their columns.
+"""Import SmartNoise metadata: a YAML of a collection, its schemas, their tables and columns.
 
-Such a file is names and values by indentation, and that much of YAML is read here; what else YAML
-has (lists, anchors, texts of several lines) is refused, with the line it is in.
+Such a file consists of names and values, nested by indentation, and only this part of YAML is read
+here. Anything else (lists, anchors, texts over several lines) is refused, with its line number.
 """
 
 import json
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpsel.dictionary.facts import ColumnFacts, ColumnKind
-from dpsel.dictionary.imported import (
+from dpsel.dictionary.imported_facts import (
     TRUTH,
     Imported,
     dictionary_from,
@@ -32,18 +32,19 @@ _WORDS = {"true": True, "false": False, "yes": True, "no": False, "null": None, 
 
 
 def read_smartnoise(text: str, label: str) -> Imported:
-    """Return what the metadata of a table say."""
-    found = [
+    """Import the metadata of one table."""
+    all_tables = [
         table
         for schemas in _tables(read_simple_yaml(text, label)).values()
         for tables in _tables(schemas).values()
         for table in _tables(tables).values()
     ]
-    if len(found) != 1:
+    if len(all_tables) != 1:
         raise InputError(
-            f"{label}: expected a collection, a schema in it and one table, got {len(found)} tables"
+            f"{label}: expected a collection, a schema in it and one table, "
+            f"got {len(all_tables)} tables"
         )
-    table = found[0]
+    table = all_tables[0]
     columns = _tables(table)
     ids = [name for name, column in columns.items() if column.get("private_id") is True]
     by_rows = table.get("row_privacy") is True or not ids
@@ -56,12 +57,12 @@ def read_smartnoise(text: str, label: str) -> Imported:
 
 
 def _tables(value: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return what has names and values of its own; single values are settings."""
+    """Return the values that are mappings themselves; the others are settings."""
     return {name: inner for name, inner in value.items() if isinstance(inner, Mapping)}
 
 
 def _facts(column: Mapping[str, Any]) -> ColumnFacts:
-    """Return what is said about one column."""
+    """Return the facts about one column."""
     if column.get("private_id") is True:
         return facts_of(ColumnKind.ID)
     kind = column.get("type")
@@ -71,9 +72,9 @@ def _facts(column: Mapping[str, Any]) -> ColumnFacts:
 
 
 def read_simple_yaml(text: str, label: str) -> dict[str, Any]:
-    """Return the names and values of a YAML of nested ones, by indentation."""
+    """Parse the nested names and values of a simple YAML."""
     root: dict[str, Any] = {}
-    # The tables that are open, each with the indentation of its names.
+    # The mappings that enclose the current line, each with the indentation of its names.
     opened: list[tuple[int, dict[str, Any]]] = [(0, root)]
     pending: tuple[int, dict[str, Any], str] | None = None
     for place, line in enumerate(text.splitlines(), start=1):
@@ -100,13 +101,13 @@ def read_simple_yaml(text: str, label: str) -> dict[str, Any]:
 
 
 def _comment_free(value: str) -> str:
-    """Return a value without the comment behind it."""
+    """Return a value without its trailing comment."""
     quoted = re.fullmatch(rf"{_QUOTED}\s*(?:#.*)?", value)
     return quoted[1] if quoted else re.split(r"(?:^|\s)#", value)[0].strip()
 
 
 def _scalar(text: str) -> Any:
-    """Return a value: a number, a truth value, nothing, or a text."""
+    """Convert a scalar to a number, a boolean, None or a text."""
     if text.startswith("'"):
         return text[1:-1].replace("''", "'")
     if text.startswith('"'):

@@ -1,10 +1,10 @@
-"""Frictionless Table Schema: a JSON of fields; also within a resource or a data package."""
+"""Import a Frictionless Table Schema: JSON, also inside a resource or a data package."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from dpsel.dictionary.facts import ColumnFacts, ColumnKind
-from dpsel.dictionary.imported import (
+from dpsel.dictionary.imported_facts import (
     TRUTH,
     Imported,
     categories_of,
@@ -21,36 +21,37 @@ _KINDS = {
     **dict.fromkeys(("string", "object", "array", "geopoint", "geojson", "list"), ColumnKind.TEXT),
     "boolean": ColumnKind.CATEGORY,
 }
+_ENDS = ("minimum", "maximum")
 
 
 def read_table_schema(content: Any, label: str) -> Imported:
-    """Return what a table schema says."""
+    """Import a table schema."""
     schema = schema_in(content, label)
     fields = schema["fields"]
     if not isinstance(fields, list):
         raise InputError(f"{label}: fields must be a list")
     key = schema.get("primaryKey")
     key = [key] if isinstance(key, str) else key
-    only = key[0] if isinstance(key, list) and len(key) == 1 else None
-    return Imported(dictionary_from(label, [_column(field, only, label) for field in fields]))
+    id_field = key[0] if isinstance(key, list) and len(key) == 1 else None
+    return Imported(dictionary_from(label, [_column(field, id_field, label) for field in fields]))
 
 
 def schema_in(content: Any, label: str) -> Mapping[str, Any]:
-    """Return the schema in a file: the file itself, or that of its only resource."""
-    found = table_in(content, label, "the file")
-    if isinstance(found.get("resources"), list):
-        if len(found["resources"]) != 1:
+    """Return the schema in a file: the file itself, or the schema of its only resource."""
+    schema = table_in(content, label, "the file")
+    if isinstance(schema.get("resources"), list):
+        if len(schema["resources"]) != 1:
             raise InputError(f"{label}: has several tables; give the schema of one")
-        found = table_in(found["resources"][0], label, "a resource")
-    if "schema" in found:
-        found = table_in(found["schema"], label, "schema")
-    if "fields" not in found:
+        schema = table_in(schema["resources"][0], label, "a resource")
+    if "schema" in schema:
+        schema = table_in(schema["schema"], label, "schema")
+    if "fields" not in schema:
         raise InputError(f"{label}: is no table schema: it has no fields")
-    return found
+    return schema
 
 
 def _column(field: Any, key: str | None, label: str) -> tuple[str, ColumnFacts]:
-    """Return what is said about one field."""
+    """Return the name of a field, and its facts."""
     table = table_in(field, label, "a field")
     name, kind = table.get("name"), table.get("type", "any")
     if not isinstance(name, str):
@@ -65,11 +66,8 @@ def _column(field: Any, key: str | None, label: str) -> tuple[str, ColumnFacts]:
     return name, facts_of(known, range_of(*ends), labels, note)
 
 
-_ENDS = ("minimum", "maximum")
-
-
 def _labels(table: Mapping[str, Any], limits: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the values that a field may have, if they are listed."""
+    """Return the values that a field can have, if they are listed."""
     values = table.get("categories", limits.get("enum"))
     if isinstance(values, list):
         values = [v.get("value", "") if isinstance(v, Mapping) else v for v in values]

@@ -1,4 +1,4 @@
-"""A dictionary as a TOML file.
+"""Read and write a dictionary as a TOML file, such as this one.
 
 person = "patient"
 
@@ -15,7 +15,7 @@ patient = { kind = "id" }
 age = { kind = "number", range = [0, 120], unit = "years" }
 "lab_*" = { kind = "number", range = [0, 1000] }
 
-Every word is checked: one that is not known is refused, with the nearest one that is.
+Every key is checked: an unknown one is refused, with the nearest known one as a hint.
 """
 
 import math
@@ -33,22 +33,50 @@ from dpsel.dictionary.facts import (
     Dictionary,
     TargetColumn,
 )
+from dpsel.display import printable
 from dpsel.errors import InputError, UsageError
 from dpsel.system.text import nearest, parsed, text_of
+from dpsel.tables.columns import Column, visible_columns
 
 _SECTIONS = ("person", "target", "groups", "columns")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_SKELETON_HEAD = """\
+# Public facts about the columns of {label}: for dpsel select --dictionary FILE.
+# Made from their names alone; no cell was read. Fill in what is known without looking at
+# the data: what is read off the data is no public fact. Nothing has to be filled in.
+#
+# kind        number, category, date, id, text or ignore; id and ignore are never features
+# range       of numbers: age = {{ kind = "number", range = [0, 120], unit = "years" }}
+# categories  of labels: sex = {{ kind = "category", categories = ["f", "m"] }}
+# unit, note  for readers
+# A name may stand for many columns: "lab_*" = {{ kind = "number", range = [0, 1000] }}
+
+# The column that says whose row it is, to protect persons and not rows:
+# person = "COLUMN"
+
+# What is known of the target: classes, positive, share; or range, center:
+# [target]
+# column = "COLUMN"
+# classes = ["no", "yes"]
+# positive = "yes"
+
+# Columns that count as one feature:
+# [groups.diet]
+# columns = "diet_*"
+
+[columns]
+"""
 
 
 def read_dictionary(path: str | Path) -> Dictionary:
-    """Return the dictionary in a TOML file."""
+    """Read the dictionary in a TOML file."""
     label = Path(path).name
     return parse_dictionary(parsed(text_of(path, "--dictionary"), label, "TOML"), label)
 
 
 def parse_dictionary(content: Any, label: str) -> Dictionary:
-    """Return the dictionary in a mapping of the shape above."""
+    """Make a dictionary from a mapping of the shape above."""
     table = _table(content, "the dictionary", _SECTIONS, label)
     person = table.get("person")
     if person is not None:
@@ -68,7 +96,7 @@ def parse_dictionary(content: Any, label: str) -> Dictionary:
 
 
 def _table(value: Any, section: str, known: Sequence[str], label: str) -> Mapping[str, Any]:
-    """Return a section, all of whose words are known."""
+    """Return a section; refuse one with unknown keys."""
     if not isinstance(value, Mapping):
         raise InputError(f"{label}: {section} must hold {', '.join(known)}, each with a value")
     for word in value:
@@ -80,7 +108,7 @@ def _table(value: Any, section: str, known: Sequence[str], label: str) -> Mappin
 
 
 def _column(value: Any, section: str, label: str) -> ColumnFacts:
-    """Return the facts about one column; a kind may be left empty, to be filled in later."""
+    """Return the facts about one column; an empty kind is to be filled in later."""
     table = _table(value, f"[{section}]", FACTS, label)
     kind = _kind(table.get("kind", ""), section, label)
     interval = None if "range" not in table else _range(table["range"], section, label)
@@ -104,7 +132,7 @@ def _column(value: Any, section: str, label: str) -> ColumnFacts:
 
 
 def _kind(value: Any, section: str, label: str) -> ColumnKind | None:
-    """Return a kind by its name; none if it was left empty."""
+    """Return a kind by its name; None if it is empty."""
     if value == "":
         return None
     if value not in tuple(ColumnKind):
@@ -116,7 +144,7 @@ def _kind(value: Any, section: str, label: str) -> ColumnKind | None:
 
 
 def _target(value: Any, label: str) -> TargetColumn:
-    """Return the facts about the target, which go together."""
+    """Return the facts about the target; refuse those that contradict each other."""
     table = _table(value, "[target]", TARGET_FACTS, label)
     if "column" not in table:
         raise InputError(f"{label}: [target] must say which column it is about: column = ...")
@@ -125,7 +153,7 @@ def _target(value: Any, label: str) -> TargetColumn:
         for word in ("share", "center")
         if word in table
     }
-    found = TargetColumn(
+    target = TargetColumn(
         column=_text(table["column"], "target.column", label),
         classes=(
             _labels(table["classes"], "classes", "target", label) if "classes" in table else None
@@ -135,12 +163,12 @@ def _target(value: Any, label: str) -> TargetColumn:
         share=numbers.get("share"),
         center=numbers.get("center"),
     )
-    _refuse_contradictions(found, label)
-    return found
+    _refuse_contradictions(target, label)
+    return target
 
 
 def _refuse_contradictions(target: TargetColumn, label: str) -> None:
-    """Refuse facts about a target that cannot be so together."""
+    """Refuse facts about the target that contradict each other."""
     of_labels = target.classes is not None or target.positive is not None
     if target.classes is not None and len(target.classes) < 2:
         raise InputError(f"{label}: [target]: classes must be two labels or more")
@@ -167,7 +195,7 @@ def _members(value: Any, section: str, label: str) -> tuple[str, ...]:
 
 
 def _labels(value: Any, word: str, section: str, label: str) -> tuple[str, ...]:
-    """Return a list of different labels."""
+    """Return a list of labels; refuse repeated ones."""
     if isinstance(value, str) or not isinstance(value, Sequence) or not value:
         raise InputError(f"{label}: [{section}]: {word} must be a list of labels")
     labels = tuple(_label(one, section, label) for one in value)
@@ -177,7 +205,7 @@ def _labels(value: Any, word: str, section: str, label: str) -> tuple[str, ...]:
 
 
 def _label(value: Any, section: str, label: str) -> str:
-    """Return a label as text: a file may say 1 for "1"."""
+    """Return a label as text: a file may have 1 for "1"."""
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, str | int | float) or not str(value).strip():
@@ -186,14 +214,14 @@ def _label(value: Any, section: str, label: str) -> str:
 
 
 def _text(value: Any, section: str, label: str) -> str:
-    """Return a text."""
+    """Return a text; refuse any other value."""
     if not isinstance(value, str):
         raise InputError(f"{label}: {section} must be a text")
     return value
 
 
 def _number(value: Any, section: str, label: str) -> float:
-    """Return a finite number."""
+    """Return a finite number; refuse any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{label}: {section} must be a number")
     try:
@@ -216,40 +244,52 @@ def _range(value: Any, section: str, label: str) -> Interval:
         raise InputError(f"{label}: [{section}]: range: {error}") from None
 
 
+def skeleton_text(columns: Sequence[Column], label: str) -> str:
+    """Return a dictionary to fill in: the names of all columns, with instructions.
+
+    Privacy:
+        Domain: names of columns, which are public. No cell is read.
+        Tested by: tests/cli/test_dictionary.py
+    """
+    lines = [f'{toml_key(column.name)} = {{ kind = "" }}\n' for column in visible_columns(columns)]
+    return _SKELETON_HEAD.format(label=printable(label)) + "".join(lines)
+
+
 def dictionary_text(dictionary: Dictionary) -> str:
-    """Return a dictionary as TOML, which is read again as the same."""
-    found = dictionary.to_dict()
+    """Return a dictionary as TOML; reading it gives the same dictionary."""
+    plain = dictionary.to_dict()
     lines = [] if dictionary.person is None else [f"person = {toml_text(dictionary.person)}", ""]
     if dictionary.target is not None:
-        lines += ["[target]", *(f"{key} = {_value(v)}" for key, v in found["target"].items()), ""]
+        lines += ["[target]", *(f"{key} = {_value(v)}" for key, v in plain["target"].items()), ""]
     for name, members in dictionary.groups.items():
         lines += [f"[groups.{toml_key(name)}]", f"columns = {_value(list(members))}", ""]
     lines.append("[columns]")
-    lines += [f"{toml_key(name)} = {_value(facts)}" for name, facts in found["columns"].items()]
+    lines += [f"{toml_key(name)} = {_value(facts)}" for name, facts in plain["columns"].items()]
     return "\n".join(lines) + "\n"
 
 
 def toml_key(name: str) -> str:
-    """Return a name as a key."""
+    """Return a name as a TOML key, quoted if necessary."""
     return name if _BARE_KEY.fullmatch(name) else toml_text(name)
 
 
 def toml_text(text: str) -> str:
-    """Return a text in quotes; what a terminal does not show is written as an escape."""
-    return '"' + "".join(map(_sign, text)) + '"'
+    """Return a quoted TOML string; unprintable characters are escaped."""
+    return '"' + "".join(map(_escaped, text)) + '"'
 
 
-def _sign(sign: str) -> str:
-    """Return one sign of a text."""
-    if sign in _SHORT_ESCAPES:
-        return _SHORT_ESCAPES[sign]
-    if sign.isprintable():
-        return sign
-    return f"\\u{ord(sign):04X}" if ord(sign) < 1 << 16 else f"\\U{ord(sign):08X}"
+def _escaped(character: str) -> str:
+    """Return one character of a TOML string."""
+    if character in _SHORT_ESCAPES:
+        return _SHORT_ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\u{code:04X}" if code < 1 << 16 else f"\\U{code:08X}"
 
 
 def _value(value: Any) -> str:
-    """Return a text, a number, a list or a table of them as TOML, on one line."""
+    """Return a text, a number, a list or a mapping as TOML, on one line."""
     if isinstance(value, str):
         return toml_text(value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""How well private selection would do: for the data's holder only, and never for release."""
+"""`dpsel evaluate`: how well private selection works on the holder's data. Not for release."""
 
 STAMP = "not private, not for release"
-"""Stands on everything that an evaluation prints, draws or writes."""
+"""Appears on everything that an evaluation prints, draws or writes."""

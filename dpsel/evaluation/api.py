@@ -1,4 +1,4 @@
-"""`dpsel.evaluate`."""
+"""The Python function `dpsel.evaluate`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -64,55 +64,55 @@ def evaluate(
     force: bool = False,
     resume: bool = False,
 ) -> Evaluation:
-    """Try private selection on your own data: what would a method find at which epsilon?
+    """Try private selection on your own data: what does each method find at each epsilon?
 
-    It runs every method for every k and epsilon many times, and compares the picks with features
-    taken as true. Nothing of the result is private: it is for the data's holder only.
+    It runs every method many times for every k and epsilon, and compares the picks with the
+    features that count as true. The result is not private: it is for the data's holder only.
 
     Privacy:
         Guarantee: none; everything returned is for the data's holder only, and says so.
         Tested by: tests/cli/test_evaluate.py
 
     Args:
-        tables: A path or a frame; or several, in a list, or in a mapping with names for them.
+        tables: A path or a frame; several in a list, or in a mapping from names to tables.
         target: The column to predict.
         k: How many features to select: numbers, or a text such as `"5,logd"`.
         epsilon: Privacy losses: numbers, or a text such as `"0.1:20:log12"`.
         trials: Selections in each cell.
         method: Names of methods, or `SCORE/MECHANISM`; stump, dp-sis and two-stage if empty.
         truth: The true features: `lasso`, `sis`, or names.
-        unseen: Also select inside the training rows of so many folds, and try a model on the rest.
+        unseen: How many folds: also select within the training rows and test a model on the rest.
         penalty: The weight of the L1 norm in every LASSO.
         scale: Scale the data as `preprocess` would: `none`, `max-abs` or `robust`.
-        clip: With `scale="robust"`: clip at so many robust standard deviations.
-        blocks: How many blocks vote in two-stage.
+        clip: With `scale="robust"`: clip at this many robust standard deviations.
+        blocks: The number of blocks that vote in two-stage.
         delta: For peeling and oneshot-laplace.
         neighbors: `add-remove` or `replace-one`.
         features: Names or globs of the columns to choose from; all others if empty.
         exclude: Names or globs of columns to leave out.
-        positive: The label of the target that counts 1; any other counts -1.
+        positive: The label of the target that counts as 1; any other counts as -1.
         encode_target: Code the target's labels as 0, 1, 2, ...
         bounds: Public bounds: a file, or a mapping, as for `select`.
         lower: The public lower bound of every column; -1 if not given.
         upper: The public upper bound of every column; 1 if not given.
-        input_format: The format of the files, if their names do not tell.
-        separator: What separates the cells of a CSV, if its first line does not tell.
+        input_format: The format of the files, if their names do not show it.
+        separator: The separator of a CSV, if its first line does not show it.
         decimal: The decimal sign of a CSV: a point or a comma.
         seed: The same seed gives the same results, with any number of threads.
-        threads: How many cells are worked on at a time; all cores if not given.
-        cluster: Where to work, if not here: see docs/cluster.md.
-        workers: For SLURM how many to start, else how many to wait for.
+        threads: How many cells are computed at a time; all cores if not given.
+        cluster: Where to run, if not on this machine: see docs/guides/cluster.md.
+        workers: How many workers to start on SLURM, or to wait for on other clusters.
         output: Also write the results to this file, .parquet, .csv or .json.
-        results_format: Its format, if its name does not tell.
+        results_format: The format of that file, if its name does not show it.
         report: Also write figures and results to this HTML page.
         force: Replace existing files.
-        resume: Go on with a sweep that was killed; it is kept beside `output` or `report`.
+        resume: Continue a sweep that was killed; it is kept beside `output` or `report`.
 
     Raises:
-        UsageError: If an argument does not fit.
+        UsageError: If an argument is invalid.
         InputError: If a table cannot be used.
         OutputError: If a file cannot be written.
-        ClusterError: If the cluster cannot be reached, or is lost.
+        ClusterError: If the cluster cannot be reached or is lost.
     """
     given = locals()
     request = make_evaluate_request(
@@ -129,6 +129,6 @@ def evaluate(
     named = named_tables(tables if several else [tables])
     writing = record_of(ResultsWriting, given)
     with open_evaluation(named, request, writing, resume=resume) as run:
-        found = run.run(scheduler, Warner(*_EVALUATE))
-        run.write(found)
-    return found
+        evaluation = run.run(scheduler, Warner(*_EVALUATE))
+        run.write(evaluation)
+    return evaluation

@@ -1,4 +1,7 @@
-"""The data sets of an evaluation, scaled as asked for, and their true features. Not private."""
+"""The data sets of an evaluation: how they are read and scaled, and which features are true.
+
+There is no privacy guarantee: everything here is for the data's holder only.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
@@ -34,22 +37,22 @@ from dpsel.tables.transposed import RawTable, labels_of
 
 @frozen
 class DataSet:
-    """Features and target of all rows: private."""
+    """The features and the target of all rows. Private."""
 
     X: Any = field(repr=False)
-    """A `Matrix`; whoever made the rows in memory may take it for the array that it is."""
+    """A `Matrix`; code that made the rows in memory may use it as an array."""
     y: FloatArray = field(repr=False)
 
 
 @frozen
 class FoundTruth:
-    """The truth of one data set: by weights, of which the k largest count, or as a known set."""
+    """The true features of one data set: those with the k largest weights, or a known set."""
 
     weights: FloatArray | None
     known: IntArray | None
 
     def top(self, k: int) -> IntArray:
-        """Return the true features for a k: with weights at most k, and none of weight 0."""
+        """Return the true features for a k; by weights, at most k and none of weight 0."""
         if self.known is not None:
             return self.known
         assert self.weights is not None
@@ -58,32 +61,32 @@ class FoundTruth:
 
 @frozen
 class EvaluationData:
-    """A data set: its rows as they came, and the public bounds they were given."""
+    """A data set: its rows as they were read, and their public bounds."""
 
     name: str
     features: tuple[str, ...]
     raw: DataSet
     bounds: Bounds
     labels: bool
-    """Whether the target was coded from labels: they are never clipped."""
+    """Whether the target was coded from labels, which are never clipped."""
     target: Target = field(default_factory=Target)
-    """What is publicly known of it."""
+    """What is publicly known about the target."""
     truth: FoundTruth | None = None
-    """The truth, where it is known because the data are synthetic."""
+    """The true features, if they are known because the data are synthetic."""
     clipping: tuple[str, ...] = ()
-    """What the holder should know about the cells, where they are only clipped to their bounds."""
+    """Notes for the holder about the cells, where they are only clipped to their bounds."""
     unbounded: bool = False
-    """Whether nobody gave bounds, and cells are beyond [-1, 1]: clipping there says nothing."""
+    """Whether no bounds were given and cells lie outside [-1, 1]: clipping would mean nothing."""
 
     def truth_scale(self, scale: Scale) -> Scale:
-        """Return the scaling by which features are true: never that of cells that were cut off."""
+        """Return the scaling that defines the true features: max-abs if cells are `unbounded`."""
         return Scale.MAX_ABS if scale is Scale.NONE and self.unbounded else scale
 
     def scaled(self, scale: Scale, clip: float) -> DataSet:
-        """Return the rows within [-1, 1], on the grid of all scores.
+        """Return the rows within [-1, 1], rounded to the grid that all scores use.
 
-        `Scale.NONE` bounds them as `select` does. Others first do what `preprocess` does, and a
-        guarantee would then cover the selection only.
+        `Scale.NONE` bounds them as `select` does. The other scalings first do what `preprocess`
+        does; a guarantee would then cover the selection only.
         """
         if scale is Scale.NONE:
             target = self.bounds.target
@@ -102,12 +105,12 @@ class EvaluationData:
         )
 
     def _bounded(self, columns: slice, X: FloatArray) -> FloatArray:
-        """Return cells of some columns within their public bounds."""
+        """Return the cells of some columns, clipped to their public bounds."""
         return bounded_integers(X, self.bounds.lower[columns], self.bounds.upper[columns]) / ONE
 
 
 def _scaled(scaling: Scaling, columns: slice, X: FloatArray) -> FloatArray:
-    """Return scaled cells of some columns, on the grid of all scores."""
+    """Return the scaled cells of some columns, rounded to the grid that all scores use."""
     return bounded_integers(scaling.part(columns).apply(X), np.array(-1.0), np.array(1.0)) / ONE
 
 
@@ -117,20 +120,20 @@ SIS = "sis"
 
 @frozen
 class Truth:
-    """Where the truth comes from: a LASSO, SIS, or a list of names."""
+    """How the true features are defined: by a LASSO, by SIS, or by a list of names."""
 
     kind: str = LASSO
     penalty: float = PENALTY
     names: tuple[str, ...] = ()
 
     def described(self) -> str:
-        """Return it in words."""
+        """Return the definition in words."""
         if self.kind == LASSO:
             return f"the k largest coefficients of a LASSO, lambda = {self.penalty:g}"
         return "the k largest |x'y|" if self.kind == SIS else ", ".join(self.names)
 
     def found(self, rows: DataSet, features: Sequence[str]) -> FoundTruth:
-        """Return the truth of one data set."""
+        """Return the true features of one data set."""
         if self.kind == LASSO:
             return FoundTruth(lasso_coefficients(rows.X, rows.y, self.penalty), None)
         if self.kind == SIS:
@@ -143,7 +146,7 @@ class Truth:
 
 
 def parse_truth(text: str, penalty: float) -> Truth:
-    """Return the truth a user asked for: `lasso`, `sis`, or names with commas."""
+    """Parse the option `--truth`: `lasso`, `sis`, or names separated by commas."""
     if text.strip() in (LASSO, SIS):
         return Truth(text.strip(), penalty)
     names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
@@ -152,23 +155,23 @@ def parse_truth(text: str, penalty: float) -> Truth:
     return Truth("names", penalty, names)
 
 
-# What an evaluation takes, in units of a table: raw and scaled rows, and a copy for a LASSO; and
-# each worker has rows of its own, for which they are packed.
+# Memory of an evaluation, in multiples of the table: raw rows, scaled rows and a copy for a LASSO;
+# each worker also has its own rows, which are pickled to get there.
 _COPIES, _COPIES_OF_WORKER = 4, 2
 
 
 class _Notes(Reporter):
-    """Passes notes on, but not how far the reading of one table is."""
+    """Pass on notes and warnings, but not the progress of reading one table."""
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
 
     def note(self, message: str) -> None:
-        """Pass it on."""
+        """Pass a note on."""
         self._reporter.note(message)
 
     def warn(self, message: str) -> None:
-        """Pass it on."""
+        """Pass a warning on."""
         self._reporter.warn(message)
 
 
@@ -186,7 +189,7 @@ class TableRequest:
 
 @frozen
 class NamedTable:
-    """A table of an evaluation under the name that its results have."""
+    """A table of an evaluation, and the name it has in the results."""
 
     name: str
     place: Any = field(repr=False)
@@ -194,29 +197,29 @@ class NamedTable:
 
     @property
     def path(self) -> str | None:
-        """Return where it is; None for a frame."""
+        """Return the path of the table; None for a frame."""
         return str(self.place) if isinstance(self.place, str | PurePath) else None
 
     @property
     def public_name(self) -> str:
-        """Return where it is, without anything secret, or what it is called."""
+        """Return the place of the table without secrets such as passwords, or its name."""
         return self.name if self.path is None else public_place(self.path)
 
 
 def named_tables(tables: Sequence[Any] | Mapping[str, Any]) -> list[NamedTable]:
-    """Return tables by the names given to them, or by those of their files."""
+    """Return the tables with the names given to them, or with the names of their files."""
     if isinstance(tables, Mapping):
         return [NamedTable(str(name), place) for name, place in tables.items()]
-    found = list(map(NamedTable, _set_names(tables), tables))
-    if [table.path for table in found].count(STDIN) > 1:
+    named = list(map(NamedTable, _set_names(tables), tables))
+    if [table.path for table in named].count(STDIN) > 1:
         raise UsageError("only one table can be stdin")
-    return found
+    return named
 
 
 def table_sets(
     tables: Sequence[NamedTable], request: TableRequest, reporter: Reporter
 ) -> list[Callable[[], EvaluationData]]:
-    """Return what reads each table."""
+    """Return one function per table, which reads it."""
     notes = _Notes(reporter)
     return [partial(load_table, table.place, table.name, request, notes) for table in tables]
 
@@ -263,26 +266,26 @@ def load_table(place: Any, name: str, request: TableRequest, reporter: Reporter)
 
 
 def _target(coding: TargetCoding) -> Target:
-    """Return what is known of the target: its classes, as `dpsel select --classes` would say it."""
+    """Return what is known about the target: its classes, as with `dpsel select --classes`."""
     classes = 2 if coding.two_classes else len(coding.classes or ())
     return Target(classes=classes if 2 <= classes <= MOST_CLASSES else 0)
 
 
 def beyond_unit(rows: DataSet, *, labels: bool) -> bool:
-    """Return whether a cell is outside [-1, 1]; labels are coded, and may be."""
+    """Return whether any cell lies outside [-1, 1]; coded labels of the target may."""
     beyond = any((np.abs(X) > 1.0).any() for _, X in column_groups(rows.X))
     return beyond or (not labels and bool((np.abs(rows.y) > 1.0).any()))
 
 
 def _set_names(tables: Sequence[Any]) -> list[str]:
-    """Return a name for each table: its file's, with a number where two are the same."""
-    found: list[str] = []
+    """Return a name for each table: the name of its file, numbered where two are equal."""
+    names: list[str] = []
     for table in tables:
         place = str(table) if isinstance(table, str | PurePath) else "frame"
         path = public_place(place).partition("?")[0] if has_scheme(place) else place
         stem = "stdin" if place == STDIN else PurePath(path).name.split(".")[0] or path
         name, number = stem, 2
-        while name in found:
+        while name in names:
             name, number = f"{stem}-{number}", number + 1
-        found.append(name)
-    return found
+        names.append(name)
+    return names

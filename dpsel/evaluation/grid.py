@@ -1,4 +1,7 @@
-"""The k and the epsilons that are tried: lists and ranges, as a user writes them."""
+"""Parse the lists and ranges of k and epsilon that users write.
+
+It imports no tables, because `plan` uses it too.
+"""
 
 import math
 import re
@@ -17,18 +20,18 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|nan|[+-
 
 @frozen
 class AskedK:
-    """A k as it was asked for: a number, or `logd`."""
+    """A k as the user wrote it: a number, or `logd`."""
 
     text: str
 
     def of(self, d: int) -> int:
-        """Return k for d features: `logd` is the floor of the natural log, at least 1."""
+        """Return k for d features; `logd` is the floor of the natural log of d, at least 1."""
         return max(1, int(math.log(d))) if self.text == LOGD else int(self.text)
 
 
 def parse_ks(text: str) -> tuple[AskedK, ...]:
-    """Return the k in a list such as `5,logd`, each once."""
-    found = []
+    """Return every k in a list such as `5,logd`, without repetitions."""
+    ks = []
     for part in text.split(","):
         part = part.strip()
         if part != LOGD:
@@ -38,23 +41,23 @@ def parse_ks(text: str) -> tuple[AskedK, ...]:
                 )
             check_at_least(1, int(part), "k")
             part = str(int(part))
-        found.append(AskedK(part))
-    return tuple(dict.fromkeys(found))
+        ks.append(AskedK(part))
+    return tuple(dict.fromkeys(ks))
 
 
 def parse_epsilons(text: str) -> tuple[float, ...]:
     """Return the epsilons in a list such as `0.5,1,2`, `0.1:20:log12` or `1:10:lin10`, ascending.
 
-    A range of n points has its ends in it; the points between are rounded to 4 digits.
+    A range of n points includes both ends; the points between are rounded to 4 digits.
     """
-    found: set[float] = set()
+    epsilons: set[float] = set()
     for part in text.split(","):
-        found.update(_range(part) if ":" in part else [_number(part)])
-    return tuple(sorted(found))
+        epsilons.update(_range(part) if ":" in part else [_number(part)])
+    return tuple(sorted(epsilons))
 
 
 def _range(text: str) -> list[float]:
-    """Return the points of one range."""
+    """Return the points of a range such as `0.1:20:log12`."""
     parts = text.split(":")
     steps = parts[2].strip() if len(parts) == 3 else ""
     kind, count = steps[:3], steps[3:]
@@ -77,7 +80,7 @@ def _range(text: str) -> list[float]:
 
 
 def _number(text: str) -> float:
-    """Return an epsilon."""
+    """Return a text as an epsilon."""
     if not _NUMBER.fullmatch(text.strip()):
         raise UsageError(f"epsilon must be a number or a range, got '{text.strip()}'")
     epsilon = float(text)

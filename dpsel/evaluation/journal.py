@@ -1,4 +1,4 @@
-"""What a long sweep has finished, line by line, so that a killed one can go on."""
+"""The journal of a long sweep: a file of finished tasks, from which a killed sweep can resume."""
 
 import fcntl
 import json
@@ -20,16 +20,16 @@ Task = TypeVar("Task")
 
 
 class Journal:
-    """Finished work by key. Without a place it is kept in memory only.
+    """The results of finished tasks, by key. Without a place, they are kept in memory only.
 
-    A line is written at once and whole, so a process that is killed loses what it was working on
-    and nothing else; half a line at the end is dropped. It holds private numbers: mode 0600.
+    Every result is written at once as one line, so a killed process loses only the task it was
+    working on; an incomplete last line is dropped. The file holds private numbers: mode 0600.
     """
 
     def __init__(
         self, place: Path | None, about: Mapping[str, Any], *, resume: bool, force: bool
     ) -> None:
-        """Open the journal of the sweep described by `about`, and find what is done."""
+        """Open the journal of the sweep that `about` describes, and read the finished tasks."""
         self.place = place
         self.found: dict[str, Any] = {}
         self._descriptor: int | None = None
@@ -45,7 +45,7 @@ class Journal:
             raise
 
     def __enter__(self) -> "Journal":
-        """Return itself; it is taken away once all that it holds has been written elsewhere."""
+        """Return the journal; leaving the block without an error removes it."""
         return self
 
     def __exit__(
@@ -54,13 +54,13 @@ class Journal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Take it away, or after an error leave it for a run that goes on."""
+        """Remove the journal, or after an error leave it for a run that resumes."""
         if kind is None:
             self.remove()
         self.close()
 
     def append(self, key: str, value: Any) -> None:
-        """Remember one task."""
+        """Store the result of one task."""
         self.found[key] = value
         if self._descriptor is not None:
             try:
@@ -69,20 +69,20 @@ class Journal:
                 raise OutputError(f"{self.place}: cannot be written: {reason(error)}") from None
 
     def close(self) -> None:
-        """Let others have it."""
+        """Close the file and give up its lock."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
     def remove(self) -> None:
-        """Take it away: everything in it has been written elsewhere."""
+        """Remove the file, once everything in it has been written elsewhere."""
         if self.place is not None:
             with suppress(FileNotFoundError):
                 os.unlink(self.place)
         self.close()
 
     def _open(self, place: Path, about: Mapping[str, Any], *, resume: bool, force: bool) -> None:
-        """Open or make the file, and read what it has."""
+        """Open or create the file, and read its finished tasks."""
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         self._descriptor = os.open(place, flags, 0o600)
         try:
@@ -102,7 +102,7 @@ class Journal:
                 f"{place}: an unfinished run with other settings; repeat them with --resume, or "
                 "start anew with --force"
             )
-        # Also one that somebody else has made, empty.
+        # Also for an empty file that somebody else made, with another mode.
         os.fchmod(self._descriptor, 0o600)
         if lines:
             self.found = dict(lines[1:])
@@ -121,9 +121,9 @@ def run_missing(
     tick: Callable[[], None],
     preload: Sequence[str] = (),
 ) -> None:
-    """Put `work(state, task)` into the journal under each key that it does not have yet.
+    """Run the tasks that the journal lacks, and store `work(state, task)` under the key of each.
 
-    See `run_tasks` for what `work` may be, and `preload`.
+    See `run_tasks` for the requirements on `work`, and for `preload`.
     """
     new = {key: task for key, task in tasks.items() if key not in journal.found}
     for _ in range(len(tasks) - len(new)):
@@ -135,14 +135,14 @@ def run_missing(
 
 
 def _write_line(descriptor: int, value: Any) -> None:
-    """Write one line in one go."""
+    """Write a value as one line of JSON."""
     line = (json.dumps(value, separators=(",", ":"), allow_nan=False) + "\n").encode()
     while line:
         line = line[os.write(descriptor, line) :]
 
 
 def _whole_lines(descriptor: int, place: Path) -> list[Any]:
-    """Return the lines that are whole, and cut off what is behind them."""
+    """Return the complete lines of the file, and truncate it after them."""
     content = b""
     os.lseek(descriptor, 0, os.SEEK_SET)
     while chunk := os.read(descriptor, 1 << 20):

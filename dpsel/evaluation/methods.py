@@ -1,4 +1,7 @@
-"""The methods an evaluation compares: scores once, draws often. Not private."""
+"""The methods that an evaluation compares: each scores a table once and draws from it often.
+
+There is no privacy guarantee: everything here is for the data's holder only.
+"""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -18,7 +21,7 @@ from dpsel.core.release import DrawnBy, StumpRequest, draws, stump_draws
 from dpsel.core.rounds import kendall_rounds
 from dpsel.core.scores.base import KeepsRows, Scores, WorksAtTheEnd
 from dpsel.core.scores.registry import STUMP, find_score
-from dpsel.core.scores.stump import Cells, WeightRule, stump_scores
+from dpsel.core.scores.stump import WeightRule, matrix_scores
 from dpsel.core.target import Target
 from dpsel.errors import UsageError
 from dpsel.evaluation.data import DataSet
@@ -29,11 +32,12 @@ from dpsel.selection.lasso import exact_top_k
 from dpsel.selection.options import METHODS, Baseline, Method
 from dpsel.system.threads import Threads
 
+# Caches of scores hold about this many bytes at most.
 _MOST_REMEMBERED = 1 << 28
 
 
 class Draws(Protocol):
-    """Draws selections for any k and epsilon."""
+    """A method on one table, which draws selections for any k and epsilon."""
 
     def draw(self, k: int, epsilon: float, trials: int, rng: Randomness) -> Picks:
         """Return `trials` independent selections.
@@ -47,7 +51,7 @@ class Draws(Protocol):
 
 @frozen
 class ScoreDraws:
-    """Any score with any mechanism."""
+    """Any score combined with any mechanism."""
 
     scores: Scores
     mechanism: str
@@ -66,10 +70,10 @@ class ScoreDraws:
 
 @frozen
 class VoteDraws:
-    """Two-stage: every trial has blocks of its own, and so its own votes."""
+    """Two-stage: every trial has its own blocks, and therefore its own votes."""
 
     votes: Mapping[int, IntArray] = field(repr=False)
-    """For each k, one row of votes a trial."""
+    """For each k, one row of votes per trial."""
     sensitivity: float
     mechanism: str
     parameters: Mapping[str, Any]
@@ -92,7 +96,7 @@ class VoteDraws:
 
 @frozen
 class ExactDraws:
-    """A method without privacy: the same selection every time."""
+    """A method without privacy, which selects the same features every time."""
 
     values: FloatArray = field(repr=False)
 
@@ -108,17 +112,17 @@ class ExactDraws:
 
 @frozen
 class RoundDraws:
-    """dpkendall: k rounds a trial. Correlations of two features are found once."""
+    """dpkendall: k rounds per trial. The correlations of two columns are computed once."""
 
     rows: DataSet
     neighbors: Neighbors
     unit: Unit
     threads: int = 1
-    """How many of a process that has no others beside it."""
+    """How many threads to use; more than 1 only in a process that has no other workers."""
     known: dict[bytes, IntArray] = field(default_factory=dict, repr=False)
 
     def draw(self, k: int, epsilon: float, trials: int, rng: Randomness) -> Picks:
-        """Draw trial after trial.
+        """Draw the trials one after the other.
 
         Privacy:
             Guarantee: none; `rng` is seeded, and what is drawn is for the data's holder.
@@ -141,7 +145,7 @@ class RoundDraws:
         return Picks(np.stack(picks), self._kendall(y, X), None)
 
     def _kendall(self, x: FloatArray, others: Matrix) -> IntArray:
-        """Compare a column with all others, or remember it."""
+        """Return the Kendall scores of a column with all others, from the cache if possible."""
         key = x.tobytes()
         found = self.known.get(key)
         if found is None:
@@ -157,7 +161,7 @@ class RoundDraws:
 
 @frozen
 class StumpDraws:
-    """stump: every trial pays for weights of its own. Equal weights are scored once."""
+    """stump: every trial pays for its own weights. Equal weights are scored once."""
 
     rows: DataSet
     target: Target
@@ -168,7 +172,7 @@ class StumpDraws:
     known: dict[bytes, IntArray] = field(default_factory=dict, repr=False)
 
     def draw(self, k: int, epsilon: float, trials: int, rng: Randomness) -> Picks:
-        """Draw as `select` would, with one seed a trial.
+        """Draw as `select` would, with one seed per trial.
 
         Privacy:
             Guarantee: none; `rng` is seeded, and what is drawn is for the data's holder.
@@ -194,7 +198,7 @@ _TRIED = Scope(end_to_end=False, why="an evaluation")
 
 @frozen
 class _StumpTable:
-    """Rows as `release_stump` wants them, with the scores of weights that it remembers."""
+    """The rows in the form that `stump_draws` needs, with a cache of scores by weights."""
 
     rows: DataSet
     known: dict[bytes, IntArray]
@@ -204,7 +208,7 @@ class _StumpTable:
         return self.rows.y
 
     def scores(self, rule: WeightRule) -> IntArray:
-        """Score all columns, or remember it.
+        """Score all columns, or return their cached scores.
 
         Privacy:
             Guarantee: none; the scores are private input for a mechanism.
@@ -216,7 +220,7 @@ class _StumpTable:
         if found is None:
             found = np.zeros((len(rule.values), self.rows.X.shape[1]), dtype=np.int64)
             for some, X in column_groups(self.rows.X):
-                found[:, some] = stump_scores(Cells.of(X), weights)
+                found[:, some] = matrix_scores(X, weights)
             if len(self.known) * found.nbytes < _MOST_REMEMBERED:
                 self.known[key] = found
         return found
@@ -231,7 +235,7 @@ def table_scores(
     *,
     threads: int = 1,
 ) -> Scores:
-    """Return the scores of a table, as `select` would find them.
+    """Return the scores of a table, as `select` would compute them.
 
     Privacy:
         Guarantee: none; the result is private input for a mechanism.
@@ -250,7 +254,7 @@ def table_scores(
 
 
 def _bound(draws: ScoreDraws | VoteDraws, scores: Scores, k: int, epsilon: float) -> float | None:
-    """Return the lower bound of TOP, for the mechanisms that have one."""
+    """Return the lower bound for TOP, for the mechanisms that have one."""
     gamma = draws.parameters.get("gamma")
     if gamma is None:
         return None
@@ -267,14 +271,14 @@ _EXACT = {"sis", "lasso"}
 class EvaluatedMethod:
     """A way to select features: what ranks them, how they are drawn, and on which scaling.
 
-    `name` is how the user wrote it; `scale` is None for the scaling of the whole evaluation.
+    `name` is as the user wrote it; `scale` is None for the scaling of the whole evaluation.
     """
 
     name: str
     ranking: str
     """A score, or one of the methods two-stage, sis, lasso and dpkendall."""
     mechanism: str | None
-    """None where there is no mechanism to choose."""
+    """None for methods without a choice of mechanism."""
     scale: Scale | None
 
     @property
@@ -284,13 +288,13 @@ class EvaluatedMethod:
 
     @property
     def bounded(self) -> bool:
-        """Return whether it works on cells within bounds, not on raw ones."""
+        """Return whether the method works on bounded cells rather than on raw ones."""
         if self.ranking in (*_EXACT, Baseline.TWO_STAGE):
             return True
         return self.ranking != Baseline.DPKENDALL and find_score(self.ranking).needs_bounds
 
     def parameters(self, delta: float | None) -> dict[str, Any]:
-        """Return the parameters of the mechanism; those without a delta do not get one."""
+        """Return the parameters of the mechanism, with the delta only if it takes one."""
         assert self.mechanism is not None
         mechanism = find_mechanism(self.mechanism)
         given = {"delta": delta if "delta" in mechanism.defaults else None}
@@ -298,13 +302,13 @@ class EvaluatedMethod:
 
 
 def parse_methods(names: list[str]) -> tuple[EvaluatedMethod, ...]:
-    """Return the methods in lists such as `dp-sis,kendall/peeling,two-stage@robust`, each once."""
+    """Parse lists of methods such as `dp-sis,kendall/peeling,two-stage@robust`, each once."""
     parts = [part.strip() for name in names for part in name.split(",")]
     return tuple(_method(part) for part in dict.fromkeys(parts))
 
 
 def _method(name: str) -> EvaluatedMethod:
-    """Return one method: SCORE/MECHANISM, two-stage[/MECHANISM], or one by its name."""
+    """Parse one method: SCORE/MECHANISM, two-stage[/MECHANISM], or a name."""
     what, at, scale_name = name.partition("@")
     scale = _scale(scale_name, name) if at else None
     ranking, slash, mechanism = what.partition("/")

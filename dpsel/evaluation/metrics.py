@@ -1,4 +1,4 @@
-"""How good selections are: each metric takes rows of picks, one row a trial. Not private."""
+"""How good selections are: metrics of rows of picks, one row per trial. No privacy guarantee."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -22,17 +22,17 @@ def accuracies(picks: IntArray, truth: IntArray) -> FloatArray:
 
 
 def mean_interval(values: FloatArray) -> tuple[float, float]:
-    """Return a 95 % interval for the mean of trials between 0 and 1: Wilson's.
+    """Return Wilson's 95 % interval for the mean of trials with values between 0 and 1.
 
-    It is made for shares of yes and no, which vary the most of all values between 0 and 1 with the
-    same mean, so for other values it is too wide rather than too narrow. It has a width even where
-    all trials agree.
+    It is made for yes-or-no outcomes, which have the largest variance of all values between 0 and 1
+    with the same mean; for other values it is too wide rather than too narrow. Its width is
+    positive even if all trials agree.
     """
     trials, mean = len(values), float(np.mean(values))
     z = _NORMAL_95 * _NORMAL_95 / trials
     middle = (mean + 0.5 * z) / (1.0 + z)
     reach = math.sqrt(z * (mean * (1.0 - mean) + 0.25 * z)) / (1.0 + z)
-    # With no hit, or no miss, one end is known, and rounding must not say otherwise.
+    # Without hits, or without misses, one end is exact; rounding must not move it.
     low = 0.0 if mean == 0.0 else max(0.0, middle - reach)
     high = 1.0 if mean == 1.0 else min(1.0, middle + reach)
     return low, high
@@ -41,15 +41,15 @@ def mean_interval(values: FloatArray) -> tuple[float, float]:
 def order_hits(picks: IntArray, scores: NumberArray, must: int, within: int) -> FloatArray:
     """Return 1 for each row with all of the `must` best scores and the rest in the `within` best.
 
-    Equal scores have no order, and a tie is no success: a row is a hit if it is one in every order
-    that they could have. `scores` has one row, or one for each row of picks.
+    Equal scores have no order, and a tie is not a success: a row is a hit only if it is one in
+    every possible order of equal scores. `scores` has one row, or one for each row of picks.
     """
     rows = np.broadcast_to(np.atleast_2d(scores), (len(picks), np.shape(scores)[-1]))
     best = np.sort(rows, axis=1)[:, ::-1]
     picked = np.take_along_axis(rows, picks, axis=1)
     hits = np.ones(len(picks), dtype=np.bool_)
     if must > 0:
-        # Any that is as good as the last of the best may be one of them.
+        # Every score equal to the last of the best may be one of them.
         last = best[:, [must - 1]]
         hits &= (rows >= last).sum(axis=1) == (picked >= last).sum(axis=1)
     if within < rows.shape[1]:
@@ -58,10 +58,10 @@ def order_hits(picks: IntArray, scores: NumberArray, must: int, within: int) -> 
 
 
 def top(picks: IntArray, scores: NumberArray) -> float:
-    """Return the share of trials that are TOP: the k best scores [SL22].
+    """Return the share of trials that are TOP: the picks have the k best scores [SL22].
 
-    Where scores tie, this and the next two hold for every order of the equal ones: see
-    `order_hits`. Fractions of k are rounded down.
+    If scores tie, this and the next two metrics require a hit in every order of the equal scores:
+    see `order_hits`. Fractions of k are rounded down.
 
     References:
         [SL22] Shekelyan & Loukides (2022), arXiv:2201.13376.
@@ -71,13 +71,13 @@ def top(picks: IntArray, scores: NumberArray) -> float:
 
 
 def great(picks: IntArray, scores: NumberArray) -> float:
-    """Return the share that is GREAT: all of the best k/10, the rest within the best 11k/10."""
+    """Return the share of GREAT trials: all of the best k/10, the rest within the best 11k/10."""
     k = picks.shape[1]
     return float(order_hits(picks, scores, k // 10, 11 * k // 10).mean())
 
 
 def good(picks: IntArray, scores: NumberArray) -> float:
-    """Return the share that is GOOD: all of the best k/100, the rest within the best 3k/2."""
+    """Return the share of GOOD trials: all of the best k/100, the rest within the best 3k/2."""
     k = picks.shape[1]
     return float(order_hits(picks, scores, k // 100, 3 * k // 2).mean())
 
@@ -91,14 +91,14 @@ def correlations(X: Matrix, y: FloatArray) -> FloatArray:
 
 
 def _correlations(X: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the same for a table in memory."""
+    """Return the same as `correlations`, for a table in memory."""
     with np.errstate(invalid="ignore", divide="ignore"):
         moved = X - X.mean(axis=0)
         target = y - y.mean()
         lengths = np.sqrt(np.einsum("ij,ij->j", moved, moved))
         length = math.sqrt(float(target @ target))
         found: FloatArray = np.abs(target @ moved) / (lengths * length)
-    # A constant column has a length of rounding errors only.
+    # The length of a constant column consists of rounding errors only.
     tiny = 1e-12 * math.sqrt(max(1, len(y)))
     varies = (lengths > tiny * np.abs(X).max(axis=0, initial=0.0)) & np.isfinite(found)
     if length <= tiny * float(np.abs(y).max(initial=0.0)):
@@ -107,13 +107,13 @@ def _correlations(X: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def relative_correlation(picks: IntArray, correlation: FloatArray) -> float | None:
-    """Return the picks' mean |correlation| relative to that of the best k; None if that is 0."""
+    """Return the mean |correlation| of the picks over that of the best k; None if that is 0."""
     best = float(np.sort(correlation)[-picks.shape[1] :].mean())
     return None if best == 0.0 else float(correlation[picks].mean()) / best
 
 
 def mean_jaccard(picks: IntArray) -> float | None:
-    """Return the mean Jaccard index of two trials: |both| / |either|; None for a single trial."""
+    """Return the mean Jaccard index of two trials, |both| / |either|; None for a single trial."""
     trials, k = picks.shape
     if trials < 2:
         return None
@@ -129,7 +129,7 @@ def lipschitz_bound(
 ) -> float:
     """Return a lower bound of the chance of TOP: 1 - C(d,k) exp(-xi gamma epsilon / 2), or 0.
 
-    xi is the distance of the k-th from the next score, in units of the sensitivity.
+    xi is the gap between the k-th and the next score, in units of the sensitivity.
     """
     if k == len(scores):
         return 1.0
@@ -140,7 +140,7 @@ def lipschitz_bound(
 
 @frozen
 class Picks:
-    """Rows of picks, the scores they were drawn by (one row, or one a trial), and TOP's bound."""
+    """Rows of picks, their scores (one row, or one per trial), and the bound for TOP."""
 
     picks: IntArray
     scores: NumberArray
@@ -149,7 +149,7 @@ class Picks:
 
 @frozen
 class Cell:
-    """What metrics look at: the picks of a cell, the true features, and all correlations."""
+    """The input of a metric: the picks of a cell, the true features, and all correlations."""
 
     drawn: Picks
     truth: IntArray
@@ -160,44 +160,44 @@ class Cell:
 class Metric:
     """A measure of the picks in a cell.
 
-    Results, the report and the pooled means of the paper's experiments are made from `METRICS`: a
-    new metric is a new record in it, and nothing else.
+    Results, the report and the pooled means of the paper's experiments are made from `METRICS`, so
+    adding a record there is all that a new metric takes.
     """
 
     name: str
     """Its column in the results."""
     heading: str
     meaning: str
-    """What the report says about it."""
+    """The explanation in the report."""
     measure: Callable[[Cell], FloatArray | float | None]
-    """Returns one value, or None for nothing to say; or, if `each_trial`, a value a trial."""
+    """Returns one value, or None if there is none; with `each_trial`, one value per trial."""
     digits: int
     each_trial: bool = False
-    """Whether trials have values of their own, between 0 and 1: then their mean, its 95 % interval
-    and their standard deviation are columns."""
+    """Whether every trial has its own value, between 0 and 1. The columns are then their mean, its
+    95 % interval and their standard deviation."""
     pools: bool = True
-    """Whether a mean over tables with one trial each says the same as many trials on one."""
+    """Whether the mean over tables with one trial each means the same as many trials on one."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the names of its columns in the results."""
+        """Return the names of the metric's columns in the results."""
         name = self.name
         return (name, f"{name}_low", f"{name}_high", f"{name}_sd") if self.each_trial else (name,)
 
     def values(self, cell: Cell) -> dict[str, float | None]:
-        """Return its columns for a cell."""
+        """Return the values of these columns for a cell."""
         found = self.measure(cell)
         return self._spread(found) if isinstance(found, np.ndarray) else {self.name: found}
 
     def pooled(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
-        """Return its columns for the same cell on many tables, each with a single trial."""
+        """Return these values for the same cell on many tables, each with a single trial."""
         known = [row[self.name] for row in rows if row[self.name] is not None]
         if self.each_trial:
             return self._spread(np.array(known))
         return {self.name: float(np.mean(known)) if known and self.pools else None}
 
     def _spread(self, values: FloatArray) -> dict[str, float | None]:
-        """Return the mean of trials, its interval, and how far they lie apart."""
+        """Return the mean of the trials, its interval, and their standard deviation."""
         sd = float(values.std(ddof=1)) if len(values) > 1 else 0.0
         numbers = (float(values.mean()), *mean_interval(values), sd)
         return dict(zip(self.columns, numbers, strict=True))
@@ -281,7 +281,7 @@ def cell_summary(drawn: Picks, truth: IntArray, correlation: FloatArray) -> dict
 
 
 def without_intervals(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metrics of a method that always selects the same: its intervals are points."""
+    """Return the metrics of a method that always selects the same; its intervals are points."""
     points = {
         end: summary[metric.name]
         for metric in METRICS
@@ -292,7 +292,7 @@ def without_intervals(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def normal_summary(values: FloatArray) -> tuple[float, float, float, float]:
-    """Return the mean of trials that may be any numbers, its 95 % interval, and their spread."""
+    """Return mean, ends of its 95 % interval and standard deviation of trials with any values."""
     mean = float(values.mean())
     sd = float(values.std(ddof=1)) if len(values) > 1 else 0.0
     reach = _NORMAL_95 * sd / math.sqrt(len(values))
@@ -302,7 +302,7 @@ def normal_summary(values: FloatArray) -> tuple[float, float, float, float]:
 ACCURACY, R_SQUARED = "accuracy", "R^2"
 SIS, ALL, NONE = "unseen_sis", "unseen_all", "unseen_none"
 REFERENCES = {SIS: "SIS, not private", ALL: "all features", NONE: "no feature"}
-"""What the picks are compared with: columns of the results, and their words."""
+"""What the picks are compared with: columns of the results, and their names in figures."""
 
 UNSEEN_NUMBERS = ("unseen", "unseen_low", "unseen_high", "unseen_sd")
-"""The columns of a cell: the mean over its trials, its interval, and how far trials lie apart."""
+"""Columns of a cell: the mean over its trials, its interval, and their standard deviation."""

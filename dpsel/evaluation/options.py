@@ -1,6 +1,6 @@
-"""The options of `evaluate`, some of which `reproduce` shares: each group is a record.
+"""The options of `evaluate`, some of which `reproduce` shares. Each group is a record.
 
-Imports nothing heavy: the command line shows these, and `--help` is instant.
+It imports nothing heavy: the command line needs it for `--help`, which must be instant.
 """
 
 from enum import StrEnum
@@ -26,9 +26,9 @@ class ResultsFormat(StrEnum):
 
 @frozen(kw_only=True)
 class Grid:
-    """Which k and epsilons are tried."""
+    """The values of k and epsilon to try."""
 
-    k: str = option("--k LIST", "How many features to select: numbers and logd, with commas.")
+    k: str = option("--k LIST", "How many features to select: numbers and logd, comma-separated.")
     epsilon: str = option(
         "--epsilon LIST",
         "Privacy losses: numbers, FROM:TO:logN or FROM:TO:linN.",
@@ -38,24 +38,30 @@ class Grid:
 
 @frozen(kw_only=True)
 class Comparison:
-    """Which methods are compared, how often each is run, and what counts as right."""
+    """Which methods are compared, how often each is run, and which features count as true."""
 
-    trials: int = option("--trials N", "Selections in each cell.", 100, panel=SWEEP)
+    trials: int = option(
+        "--trials N", "Selections per cell (data set, method, k and epsilon).", 100, panel=SWEEP
+    )
     method: tuple[str, ...] = option(
         "--method LIST",
         "SCORE/MECHANISM, stump, dp-sis, kendall, two-stage, two-stage/MECHANISM, dpkendall, sis "
-        "or lasso; with @max-abs or @robust behind it on data scaled so. With commas or repeated.",
+        "or lasso; append @max-abs or @robust to scale the data. Comma-separated or repeated.",
         (),
         shown="stump,dp-sis,two-stage",
         panel=SWEEP,
     )
     truth: str = option(
-        "--truth WHAT", "The true features: lasso, sis, or names with commas.", "lasso", panel=SWEEP
+        "--truth WHAT",
+        "The true features: lasso, sis, or comma-separated names.",
+        "lasso",
+        panel=SWEEP,
     )
     unseen: int | None = option(
         "--unseen FOLDS",
-        "Also select inside the training rows of so many folds, and try a ridge model with the "
-        "picks on the others: accuracy, or R^2 of a number. 5 takes about 6 times as long.",
+        "Also select within the training rows of this many folds, and test a ridge model with "
+        "the picks on the other rows: accuracy, or R^2 for a number. 5 takes about 6 times as "
+        "long.",
         None,
         panel=SWEEP,
     )
@@ -66,18 +72,18 @@ class Comparison:
 
 @frozen(kw_only=True)
 class Conditions:
-    """Under which conditions the methods are run."""
+    """The conditions under which the methods are run."""
 
     scale: Scale = option(
         "--scale",
-        "Scale the data as `dpsel preprocess` would; none takes them by their bounds.",
+        "Scale the data as `dpsel preprocess` would; none uses their bounds.",
         Scale.NONE,
         panel=SWEEP,
     )
     clip: float = same_as(ScalingMethod, "clip")
     blocks: int | None = option(
         "--blocks B",
-        "How many blocks vote in two-stage.",
+        "How many blocks of rows vote in two-stage.",
         None,
         shown="the square root of the number of rows",
         panel=SWEEP,
@@ -88,20 +94,20 @@ class Conditions:
 
 @frozen(kw_only=True)
 class EvaluatedColumns(Columns):
-    """Which columns play which part, and how the target's labels become numbers."""
+    """Which columns play which role, and how the labels of the target become numbers."""
 
     encode_target: bool = same_as(Coding, "encode_target")
 
 
 @frozen(kw_only=True)
 class AssumedBounding(Bounding):
-    """Public bounds, or those of a table that is taken as bounded: nothing is promised here."""
+    """Public bounds; without any, the table is taken as bounded: nothing is guaranteed here."""
 
     lower: float | None = option(
         "--lower L",
         "Public lower bound of every column.",
         None,
-        shown="-1, the table is taken as bounded",
+        shown="-1; the table is assumed to be bounded",
         panel=COLUMNS,
     )
     upper: float | None = option(
@@ -111,7 +117,7 @@ class AssumedBounding(Bounding):
 
 @frozen(kw_only=True)
 class Sweeping:
-    """How a sweep is run; only the seed plays a part in what it finds."""
+    """How a sweep is run; of these options only the seed changes the results."""
 
     seed: int = option(
         "--seed N",
@@ -121,13 +127,16 @@ class Sweeping:
     )
     threads: int | None = option(
         "--threads N",
-        "How many cells are worked on at a time.",
+        "How many cells to run at a time.",
         None,
         shown="all cores",
         panel=SWEEP,
     )
     resume: bool = option(
-        "--resume", "Go on with a sweep that was killed; without one, begin.", False, panel=SWEEP
+        "--resume",
+        "Continue a sweep that was killed; if there is none, start one.",
+        False,
+        panel=SWEEP,
     )
 
 
@@ -139,19 +148,19 @@ class ResultsWriting:
         "--output FILE",
         "Where to write the results: a .parquet, .csv or .json file, or - for stdout.",
         None,
-        shown="stdout, unless it is a terminal or there is a --report",
+        shown="stdout, unless it is a terminal or --report is given",
         panel=OUTPUT,
     )
     results_format: ResultsFormat | None = option(
         "--format",
         "The format of the results.",
         None,
-        shown="by the name of the file, json for stdout",
+        shown="from the file name; json for stdout",
         panel=OUTPUT,
     )
     report: str | None = option(
         "--report FILE",
-        "Write figures and results as one HTML page.",
+        "Write figures and results to a single HTML page.",
         None,
         panel=OUTPUT,
     )
@@ -159,20 +168,20 @@ class ResultsWriting:
 
     @property
     def places(self) -> list[str]:
-        """Return what will be written: the results, the report, or both."""
+        """Return the files to write: the results, the report, or both."""
         return [place for place in (self.output, self.report) if place is not None]
 
     def format(self) -> ResultsFormat:
-        """Return the format of the results: what was asked for, or what the file's name tells."""
+        """Return the format of the results: the one given, or the one the file's name implies."""
         if self.results_format is not None:
             return self.results_format
         if self.output in (None, "-"):
             return ResultsFormat.JSON
         path = PurePath(self.output or "")
-        found = path.suffix.lower().removeprefix(".")
-        if found not in tuple(ResultsFormat):
+        suffix = path.suffix.lower().removeprefix(".")
+        if suffix not in tuple(ResultsFormat):
             raise UsageError(
                 f"{path.name}: cannot tell the format to write; end it with .parquet, .csv or "
                 f".json, or say which with --format {'|'.join(ResultsFormat)}"
             )
-        return ResultsFormat(found)
+        return ResultsFormat(suffix)

@@ -1,4 +1,4 @@
-"""What a run of `evaluate` will do, checked before any table is opened."""
+"""The request of `evaluate`: every choice of a run, checked before any table is opened."""
 
 import json
 from dataclasses import asdict
@@ -25,7 +25,7 @@ from dpsel.tables.formats import FileFormat
 
 @frozen
 class Sweep:
-    """All choices of a sweep; nothing in it depends on the number of workers."""
+    """All choices that decide the results of a sweep; the number of workers is not among them."""
 
     methods: tuple[EvaluatedMethod, ...]
     ks: tuple[AskedK, ...]
@@ -40,9 +40,9 @@ class Sweep:
     blocks: int | None
     """None for the square root of the number of rows."""
     equal_blocks: bool
-    """Whether blocks have equal sizes, as where the number of rows is public."""
+    """Whether blocks have equal sizes, as if the number of rows is public."""
     unseen: int = 0
-    """How many folds a model is tested in; 0 for no such test."""
+    """The number of folds in which a model is tested on unseen rows; 0 for no such test."""
 
     @property
     def fits_lassos(self) -> bool:
@@ -51,7 +51,7 @@ class Sweep:
         return self.truth.kind == LASSO or bool(ranked & {Baseline.TWO_STAGE, Baseline.LASSO})
 
     def described(self) -> dict[str, Any]:
-        """Return it as plain values: two sweeps that say the same give the same results."""
+        """Return the sweep as plain values: equal descriptions mean equal results."""
         found = asdict(self)
         found["methods"] = [method.name for method in self.methods]
         found["ks"] = [asked.text for asked in self.ks]
@@ -67,10 +67,10 @@ class Sweep:
         return list(dict.fromkeys(self.scale_of(method) for method in voted))
 
     def tasks_per_set(self) -> int:
-        """Return how many tasks a data set makes."""
+        """Return how many tasks one data set takes."""
         cells = len(self.methods) * len(self.ks) * len(self.epsilons)
         once = cells + len(self.vote_scales()) * self.trials
-        # Folds have what they are compared with, too.
+        # Every fold has one more task: the references that its picks are compared with.
         return once + self.unseen * (once + 1)
 
 
@@ -81,7 +81,7 @@ _MOST_FOLDS = 100
 
 @frozen
 class EvaluateRequest:
-    """How tables are read, and what is then tried on them."""
+    """How tables are read, and the sweep that is run on them."""
 
     tables: TableRequest
     sweep: Sweep
@@ -96,7 +96,7 @@ def make_evaluate_request(
     file_format: FileFormat,
     sweeping: Sweeping,
 ) -> EvaluateRequest:
-    """Check everything that can be checked without the tables."""
+    """Return the request for these options, after all checks that need no table."""
     _check_numbers(columns, comparison, conditions, sweeping)
     public, given = public_bounds(bounding)
     if given and conditions.scale is not Scale.NONE:
@@ -113,7 +113,7 @@ def make_evaluate_request(
         neighbors=conditions.neighbors,
         delta=conditions.delta,
         blocks=conditions.blocks,
-        # As `baseline` puts rows into blocks: of equal size where their number is public.
+        # Like `baseline`, which makes blocks of equal size if the number of rows is public.
         equal_blocks=conditions.neighbors is Neighbors.REPLACE_ONE,
         unseen=comparison.unseen or 0,
     )
@@ -130,7 +130,7 @@ def make_evaluate_request(
 
 
 def _wanted(columns: EvaluatedColumns, public: PublicBounds, *, given: bool) -> Wanted:
-    """Return which columns are wanted; bounds that were given say which of them are numbers."""
+    """Return which columns to read; bounds, if given, declare which of them are numbers."""
     return Wanted(
         columns.target,
         columns.features,
@@ -144,7 +144,7 @@ def _wanted(columns: EvaluatedColumns, public: PublicBounds, *, given: bool) -> 
 def _check_numbers(
     columns: EvaluatedColumns, comparison: Comparison, conditions: Conditions, sweeping: Sweeping
 ) -> None:
-    """Refuse numbers that make no sense, and two ways to read one target."""
+    """Refuse numbers out of range, and two ways to code one target."""
     if columns.encode_target and columns.positive is not None:
         raise UsageError("give either --positive or --encode-target, not both")
     if not 1 <= comparison.trials <= _MOST_TRIALS:

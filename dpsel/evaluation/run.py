@@ -1,4 +1,4 @@
-"""One evaluation: read tables, sweep, and write what came of it. For the data's holder only."""
+"""One run of `evaluate`: read the tables, sweep, and write the results. For the holder only."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -7,16 +7,22 @@ from typing import Any
 
 from dpsel.cluster.connection import chosen_workers
 from dpsel.cluster.place import Scheduler
-from dpsel.core.summary import NOT_PRIVATE
+from dpsel.core.selection import NOT_PRIVATE
 from dpsel.display import Fact, block_html, printable
 from dpsel.errors import UsageError
-from dpsel.evaluation.conclusion import conclusions
 from dpsel.evaluation.data import NamedTable, table_sets
 from dpsel.evaluation.journal import Journal
 from dpsel.evaluation.options import ResultsWriting
-from dpsel.evaluation.report import report_facts, report_html, sweep_figures, sweep_notes
+from dpsel.evaluation.report import report_facts, report_html, sweep_notes
+from dpsel.evaluation.report_figures import sweep_figures
 from dpsel.evaluation.request import EvaluateRequest, Sweep
-from dpsel.evaluation.results import frequencies_frame, results_bytes, results_fields, results_frame
+from dpsel.evaluation.results import (
+    conclusions,
+    frequencies_frame,
+    results_bytes,
+    results_fields,
+    results_frame,
+)
 from dpsel.evaluation.sweep import run_sweep
 from dpsel.records import frozen
 from dpsel.reporter import Reporter
@@ -30,20 +36,20 @@ _MOST_SHOWN = 6
 
 @frozen
 class Evaluation:
-    """What came of an evaluation. Not private: for the data's holder only, never for release."""
+    """The results of an evaluation. Not private: for the data's holder only, never for release."""
 
     results: pl.DataFrame
-    """A row for every data set, method, k and epsilon."""
+    """One row for every data set, method, k and epsilon."""
     frequencies: pl.DataFrame
-    """A row for every feature that was picked there, with how often."""
+    """One row for every feature picked there, with the share of trials that picked it."""
     notes: list[str]
     about: Mapping[str, Any]
-    """What was asked: two evaluations that say the same give the same results."""
+    """The settings: two evaluations with equal settings give the same results."""
     sweep: Sweep
 
     @property
     def conclusions(self) -> list[str]:
-        """Return a sentence for every data set and k: what its best method finds, and where."""
+        """Return one sentence per data set and k: what its best method finds, at which epsilon."""
         return conclusions(self.results.iter_rows(named=True))
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,7 +63,7 @@ class Evaluation:
         return report_html(TITLE, facts, self.results, figures, self.notes, self.conclusions)
 
     def __repr__(self) -> str:
-        """Return that it is not private, and the conclusions."""
+        """Return the conclusions, below a line that they are not private."""
         size = f"{self.results.height:,} results in .results, a frame of polars"
         said = [printable(line) for line in self.conclusions]
         lines = [f"Evaluation: {NOT_PRIVATE}", size, *said[:_MOST_SHOWN]]
@@ -66,7 +72,7 @@ class Evaluation:
         return "\n  ".join(lines)
 
     def _repr_html_(self) -> str:
-        """Return the same for a notebook."""
+        """Return the same as `__repr__`, for a notebook."""
         said, stamp = self.conclusions, f"{NOT_PRIVATE}: for the data's holder only"
         facts: list[Fact] = [("found", sentence) for sentence in said[:_MOST_SHOWN]]
         if len(said) > _MOST_SHOWN:
@@ -77,17 +83,17 @@ class Evaluation:
 
 @frozen
 class EvaluationRun:
-    """An evaluation whose outputs can be written and whose unfinished work is kept."""
+    """An evaluation that is ready to run: its outputs were checked, and its journal is open."""
 
     tables: Sequence[NamedTable]
     request: EvaluateRequest
     writing: ResultsWriting
     inputs: Sequence[Path]
-    """The files that must not be written over."""
+    """The files that must not be overwritten."""
     journal: Journal
 
     def run(self, scheduler: Scheduler | None, reporter: Reporter) -> Evaluation:
-        """Read the tables, sweep over them, and tell the holder what to know.
+        """Read the tables, run the sweep, and pass notes to the holder.
 
         Privacy:
             Guarantee: none; everything returned is for the data's holder only.
@@ -106,7 +112,7 @@ class EvaluationRun:
         return Evaluation(results, frequencies, notes, about, request.sweep)
 
     def write(self, found: Evaluation) -> None:
-        """Write the report and the results, as asked for."""
+        """Write the report and the results that were requested."""
         if self.writing.report is not None:
             self._write(self.writing.report, found.to_html().encode())
         if self.writing.output is not None:
@@ -115,7 +121,7 @@ class EvaluationRun:
             self._write(self.writing.output, content)
 
     def _write(self, place: str, content: bytes) -> None:
-        """Write one file, whole; what it says of a table is not private."""
+        """Write one file, whole or not at all; only the owner may read it, as it is not private."""
         force, inputs = self.writing.force, self.inputs
         with Output(place, force=force, inputs=inputs, owner_only=True) as file:
             file.write(content)
@@ -125,14 +131,15 @@ class EvaluationRun:
 def open_evaluation(
     tables: Sequence[NamedTable], request: EvaluateRequest, writing: ResultsWriting, *, resume: bool
 ) -> Iterator[EvaluationRun]:
-    """Check what can spoil an evaluation at its end, and keep what is done until all is written."""
+    """Check the outputs before the sweep, and keep a journal until everything is written."""
     writing.format()
     paths = [table.path for table in tables if table.path is not None]
     inputs = [file for path in paths for file in input_files(path)]
     for place in writing.places:
         for path in paths:
             refuse_part(path, place)
-        # Said before the sweep, not after it. Nothing is left behind if it is killed.
+        # Opened and closed now, so that errors come before the sweep and not after it. No file is
+        # left behind if the run is killed.
         with Output(place, force=writing.force, inputs=inputs):
             pass
     beside = _journal_place(writing.places, resume)
@@ -142,7 +149,7 @@ def open_evaluation(
 
 
 def description(tables: Sequence[NamedTable], request: EvaluateRequest) -> dict[str, Any]:
-    """Return an evaluation as plain values: two that say the same give the same results."""
+    """Return the settings as plain values: equal settings give the same results."""
     return {
         "tables": [table.public_name for table in tables],
         "target": request.tables.wanted.target,
@@ -151,7 +158,7 @@ def description(tables: Sequence[NamedTable], request: EvaluateRequest) -> dict[
 
 
 def _journal_place(places: Sequence[str], resume: bool) -> Path | None:
-    """Return where an unfinished sweep is kept: beside the first file that will be written."""
+    """Return the place of the journal: beside the first file that will be written."""
     for place in places:
         if is_plain(place):
             return Path(f"{place}.unfinished")

@@ -1,4 +1,4 @@
-"""Sweeps: every method, k and epsilon on every data set, on all cores, and killed or not."""
+"""Sweeps: every method, k and epsilon on every data set, on all cores, resumed if killed."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,7 +52,7 @@ from dpsel.system.workers import Workers
 
 @frozen
 class VoteWork:
-    """What is needed to fit the blocks of two-stage."""
+    """What a worker needs to fit the blocks of two-stage."""
 
     name: str
     views: Mapping[Scale, DataSet] = field(repr=False)
@@ -62,24 +62,24 @@ class VoteWork:
     penalty: float
     seed: int
     threads: int = 1
-    """How many blocks are fitted at a time, within one process."""
+    """How many blocks are fitted at a time within one process."""
 
 
 @frozen
 class CellWork:
-    """What is needed to fill the cells of one data set."""
+    """What a worker needs to compute the cells of one data set."""
 
     name: str
     draws: Mapping[str, Draws] = field(repr=False)
     trials: Mapping[str, int]
-    """How often each method is run: once if it always selects the same."""
+    """The number of runs of each method: 1 if it always selects the same."""
     truth: FoundTruth = field(repr=False)
     correlation: FloatArray = field(repr=False)
     seed: int
 
 
 def fit_votes(work: VoteWork, task: tuple[Scale, int]) -> list[list[list[int]]]:
-    """Put rows into blocks for one trial, and return their votes for each k, without the zeros."""
+    """Put rows into blocks for one trial, and return the sparse votes of the blocks for each k."""
     scale, trial = task
     rows = work.views[scale]
     rng = SeededRandomness(derived_seed(work.seed, work.name, "blocks", str(scale), trial))
@@ -92,7 +92,7 @@ def fit_votes(work: VoteWork, task: tuple[Scale, int]) -> list[list[list[int]]]:
 
 
 def fill_cell(work: CellWork, task: tuple[str, int, float]) -> dict[str, Any]:
-    """Draw the trials of one cell, and return what came of them."""
+    """Draw the trials of one cell, and return their summary."""
     method, k, epsilon = task
     rng = SeededRandomness(derived_seed(work.seed, work.name, method, k, repr(epsilon)))
     drawn = work.draws[method].draw(k, epsilon, work.trials[method], rng)
@@ -100,14 +100,14 @@ def fill_cell(work: CellWork, task: tuple[str, int, float]) -> dict[str, Any]:
 
 
 def dense_votes(sparse: list[list[int]], d: int) -> IntArray:
-    """Return votes with their zeros."""
+    """Return sparse votes as an array of one number per feature."""
     votes = np.zeros(d, dtype=np.int64)
     votes[sparse[0]] = sparse[1]
     return votes
 
 
 def _sparse(votes: IntArray) -> list[list[int]]:
-    """Return places and numbers of the votes that are not 0."""
+    """Return the positions and the numbers of the votes that are not 0."""
     places = np.flatnonzero(votes)
     return [places.tolist(), votes[places].tolist()]
 
@@ -117,12 +117,12 @@ Votes = dict[Scale, dict[int, IntArray]]
 
 @frozen
 class SweepResult:
-    """Tidy rows: one a cell, and one for each feature picked in it."""
+    """The results as tidy rows: one per cell, and one for each feature picked in it."""
 
     results: list[dict[str, Any]]
     frequencies: list[dict[str, Any]]
     notes: list[str] = field(default_factory=list)
-    """What the holder should know about the tables."""
+    """Notes for the holder about the tables."""
 
 
 def run_sweep(
@@ -132,10 +132,10 @@ def run_sweep(
     reporter: Reporter,
     workers: Workers,
 ) -> SweepResult:
-    """Run every cell that the journal does not have, and return all of them.
+    """Compute every cell that the journal lacks, and return all of them.
 
-    A cell's seed is made from the sweep's and the cell's own name, so results are the same for any
-    number of workers, and whether or not the sweep was killed on the way.
+    The seed of a cell is derived from the seed of the sweep and the name of the cell, so results do
+    not depend on the number of workers, or on whether the sweep was killed and resumed.
 
     Privacy:
         Guarantee: none; everything returned is for the data's holder only.
@@ -173,7 +173,7 @@ class _SetSweep:
         self._views: dict[Scale, DataSet] = {}
 
     def add_to(self, found: SweepResult) -> None:
-        """Work through all cells, and add their rows in the sweep's order."""
+        """Compute all cells, and add their rows in the order of the sweep."""
         sweep = self._sweep
         main = self._view(self._data.truth_scale(sweep.scale))
         found.notes.extend(f"{self._data.name}: {note}" for note in self._notes())
@@ -210,7 +210,7 @@ class _SetSweep:
             found.frequencies.extend(self._shares(head, summary, truth.top(k), method))
 
     def _cells(self) -> list[tuple[EvaluatedMethod, AskedK, int, float]]:
-        """Return all cells in the sweep's order; those of equal k come twice."""
+        """Return all cells in the order of the sweep; equal k, such as 5 and logd, come twice."""
         return [
             (method, asked, k, epsilon)
             for method in self._sweep.methods
@@ -219,7 +219,7 @@ class _SetSweep:
         ]
 
     def _unseen(self) -> dict[str, dict[str, Any]]:
-        """Return by the key of every cell how a model with its picks does on unseen rows."""
+        """Return, for the key of every cell, how a model with its picks does on unseen rows."""
         if self._on_disk:
             raise InputError(f"{self._data.name}: --unseen needs a table that fits in memory")
         sweep, ks = self._sweep, tuple(sorted(set(self._ks)))
@@ -257,7 +257,7 @@ class _SetSweep:
         }
 
     def _fold_work(self, fold: FoldTest) -> FoldWork:
-        """Return what tests picks from these rows, which are those for training of a fold."""
+        """Return the work that tests picks; this data set is the training rows of the fold."""
         votes = self._votes()
         return FoldWork(
             name=self._data.name,
@@ -268,7 +268,7 @@ class _SetSweep:
         )
 
     def _notes(self) -> list[str]:
-        """Return what the holder should know about the cells of this table."""
+        """Return notes for the holder about the cells of this table."""
         sweep = self._sweep
         clipped = [m.name for m in sweep.methods if sweep.scale_of(m) is Scale.NONE and m.bounded]
         truth_scale = self._data.truth_scale(sweep.scale)
@@ -291,7 +291,7 @@ class _SetSweep:
         *,
         here: bool = False,
     ) -> None:
-        """Do what the journal does not have yet; `here` in this process."""
+        """Run the tasks that the journal lacks; with `here`, in this process."""
         workers = 1 if here else self._workers
         run_missing(
             work,
@@ -304,20 +304,20 @@ class _SetSweep:
         )
 
     def _threads_here(self) -> int:
-        """Return how many threads this process has for work that stays here."""
+        """Return how many threads to use for work that stays in this process."""
         return self._workers if isinstance(self._workers, int) else plan_threads(None)
 
     @property
     def _on_disk(self) -> bool:
-        """Return whether the rows are in a file that only this process has."""
+        """Return whether the rows are in a temporary file, which only this process can read."""
         return isinstance(self._data.raw.X, TiledMatrix)
 
     def _needs_rows(self, draws: Draws) -> bool:
-        """Return whether draws read rows that other processes do not have."""
+        """Return whether a method draws from rows that other processes cannot read."""
         return self._on_disk and isinstance(draws, RoundDraws | StumpDraws)
 
     def _trials(self, method: EvaluatedMethod) -> int:
-        """Return how often a method is run: once if it always selects the same."""
+        """Return the number of runs of a method: 1 if it always selects the same."""
         return self._sweep.trials if method.private else 1
 
     def _row(
@@ -338,7 +338,7 @@ class _SetSweep:
         true: IntArray,
         method: EvaluatedMethod,
     ) -> Iterable[dict[str, Any]]:
-        """Return how often each feature was picked."""
+        """Yield a row for each feature with how often it was picked."""
         trials = self._trials(method)
         known = set(true.tolist())
         for position, count in summary["counts"]:
@@ -352,13 +352,13 @@ class _SetSweep:
             }
 
     def _view(self, scale: Scale) -> DataSet:
-        """Return the rows in a scaling, made once."""
+        """Return the rows in a scaling, which is computed once."""
         if scale not in self._views:
             self._views[scale] = self._data.scaled(scale, self._sweep.clip)
         return self._views[scale]
 
     def _draws(self, method: EvaluatedMethod, votes: Votes) -> Draws:
-        """Return what draws selections by a method."""
+        """Return the object that draws selections by a method."""
         sweep = self._sweep
         scale = sweep.scale_of(method)
         if method.ranking == Baseline.DPKENDALL:
@@ -388,11 +388,11 @@ class _SetSweep:
         return ScoreDraws(scores, method.mechanism, parameters)
 
     def _cell_key(self, method: EvaluatedMethod, k: int, epsilon: float) -> str:
-        """Return the name of a cell in the journal."""
+        """Return the key of a cell in the journal."""
         return f"{self._key} {method.name} {k} {epsilon!r}"
 
     def _votes(self) -> Votes:
-        """Return two-stage's votes for each k: one row a trial, with blocks of its own."""
+        """Return the votes of two-stage for each k: one row per trial, which has its own blocks."""
         sweep, d = self._sweep, len(self._data.features)
         scales = sweep.vote_scales()
         ks = tuple(sorted(set(self._ks)))
@@ -423,12 +423,12 @@ class _SetSweep:
 
 
 def _digest(data: EvaluationData) -> str:
-    """Return a name for what is in a data set."""
-    found = hashlib.blake2b(digest_size=12)
+    """Return a digest of the content of a data set."""
+    digest = hashlib.blake2b(digest_size=12)
     facts = (data.name, data.features, data.labels, data.target, data.bounds.target)
-    found.update(repr(facts).encode())
+    digest.update(repr(facts).encode())
     for _, rows in row_chunks(data.raw.X):
-        found.update(np.ascontiguousarray(rows).tobytes())
+        digest.update(np.ascontiguousarray(rows).tobytes())
     for array in (data.raw.y, data.bounds.lower, data.bounds.upper):
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""What users want of a selection: a model with the picks, on rows that neither of them saw."""
+"""How well a model with the picks does on rows that neither it nor the selection saw."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,23 +29,23 @@ from dpsel.selection.lasso import exact_top_k
 
 _PENALTIES = (0.1, 1.0, 10.0)
 _MOST_WORK = 1e10
-"""Multiplications that a model of all features may take in one fold; else it is left out."""
+"""The most multiplications for a model of all features in one fold; else it is left out."""
 _FARTHEST = 1e6
-"""How many standard deviations a cell may be away: so far, numbers do not overflow."""
+"""Test cells are clipped at this many standard deviations, so that nothing overflows."""
 
 
 @frozen
 class UnseenTarget:
-    """What a model says of rows it has not seen: their class, or a number. Private."""
+    """The target that a model predicts on unseen rows: classes or numbers. Private."""
 
     values: FloatArray = field(repr=False)
-    """Places of the classes, or numbers with mean 0 and standard deviation 1; NaN if missing."""
+    """Codes of classes, or numbers with mean 0 and standard deviation 1; NaN if missing."""
     classes: int
-    """0 for numbers."""
+    """The number of classes; 0 for numbers."""
 
     @staticmethod
     def of(y: FloatArray, *, labels: bool) -> "UnseenTarget":
-        """Return labels, and any target of just two values, as classes, and others as numbers."""
+        """Return labels, and targets with just two values, as classes; other targets as numbers."""
         known = np.isfinite(y)
         distinct, places = np.unique(y[known], return_inverse=True)
         values = np.full(len(y), np.nan)
@@ -58,13 +58,13 @@ class UnseenTarget:
 
     @property
     def measure(self) -> str:
-        """Return what is measured: the share of classes that are right, or R^2 of numbers."""
+        """Return the measure: the share of rows whose class is right, or R^2 of numbers."""
         return ACCURACY if self.classes else R_SQUARED
 
     def folds(self, count: int, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield rows for training and for testing; each row with a target is tested once.
 
-        Folds have as many rows of every class as the others, or one more.
+        The numbers of rows of a class differ between folds by at most one.
         """
         rng = seeded_generator(seed)
         order = rng.permutation(np.flatnonzero(np.isfinite(self.values)))
@@ -75,7 +75,7 @@ class UnseenTarget:
             yield np.sort(order[fold_of != fold]), np.sort(order[fold_of == fold])
 
     def share(self, errors: float) -> float | None:
-        """Return the accuracy or R^2, from errors over all rows; None if the target is constant."""
+        """Return accuracy or R^2 from the errors on all rows; None if the target is constant."""
         known = np.isfinite(self.values)
         if not self.classes and not self.values[known].any():
             return None
@@ -84,10 +84,10 @@ class UnseenTarget:
 
 @frozen
 class FoldTest:
-    """One fold: a ridge model learns from its training rows and is asked for the others. Private.
+    """One fold: a ridge model is fitted to the training rows and predicts the others. Private.
 
-    Its cells are raw, for every method alike; missing and infinite ones are the mean of the
-    training rows.
+    The cells are raw for every method; missing and infinite ones count as the mean of the training
+    rows.
     """
 
     X: FloatArray = field(repr=False)
@@ -101,16 +101,16 @@ class FoldTest:
         chosen = self.X[:, np.array(picks, dtype=np.int64)]
         X, unseen = standardized(chosen[self.train], chosen[self.test])
         if not classes:
-            said = ridge(X, y[self.train, np.newaxis], unseen)[:, 0]
-            return float(((said - y[self.test]) ** 2).sum())
+            predicted = ridge(X, y[self.train, np.newaxis], unseen)[:, 0]
+            return float(((predicted - y[self.test]) ** 2).sum())
         marks = np.where(y[self.train, np.newaxis] == np.arange(classes), 1.0, -1.0)
-        said = ridge(X, marks, unseen).argmax(axis=1)
-        return float(np.count_nonzero(said != y[self.test]))
+        predicted = ridge(X, marks, unseen).argmax(axis=1)
+        return float(np.count_nonzero(predicted != y[self.test]))
 
     def references(self, ks: Sequence[int]) -> dict[str, Any]:
-        """Return the errors of SIS for each k, of all features and of none.
+        """Return the errors of SIS for each k, of all features and of no feature.
 
-        SIS takes the features that correlate most with the target in the training rows.
+        SIS selects the features that correlate most with the target in the training rows.
         """
         n, d = len(self.train), self.X.shape[1]
         X, _ = standardized(self.X[self.train], self.X[:0])
@@ -126,7 +126,7 @@ class FoldTest:
 
 
 def standardized(X: FloatArray, unseen: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return cells with the mean 0 and the deviation 1 in X; a constant column is all 0."""
+    """Scale X to mean 0 and deviation 1, and `unseen` alike; a constant column becomes 0."""
     known = np.isfinite(X)
     peak = np.abs(np.where(known, X, 0.0)).max(axis=0, initial=0.0)
     peak[peak == 0.0] = 1.0
@@ -142,10 +142,10 @@ def standardized(X: FloatArray, unseen: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def ridge(X: FloatArray, Y: FloatArray, unseen: FloatArray) -> FloatArray:
-    """Return what a ridge model of standardized features says of unseen rows.
+    """Return the predictions of a ridge model of standardized features for unseen rows.
 
-    Its penalty, 0.1, 1 or 10, is the one with the least squared errors when each row is left out
-    in turn: what RidgeCV and RidgeClassifierCV of scikit-learn do, in a tenth of the time.
+    Its penalty, 0.1, 1 or 10, is the one with the least squared error when each row is left out in
+    turn. RidgeCV and RidgeClassifierCV of scikit-learn do the same, in ten times the time.
     """
     U, s, Vt = np.linalg.svd(X, full_matrices=False)
     middle = Y.mean(axis=0)
@@ -163,31 +163,31 @@ def ridge(X: FloatArray, Y: FloatArray, unseen: FloatArray) -> FloatArray:
 
 
 def fold_tests(data: EvaluationData, count: int, seed: int) -> list[FoldTest]:
-    """Return the folds of a table, dealt with a seed.
+    """Return the folds of a table, which depend on the seed.
 
     Privacy:
         Guarantee: none; the rows are private.
         Tested by: tests/evaluation/test_unseen.py
     """
     target = UnseenTarget.of(data.raw.y, labels=data.labels)
-    found = [
+    folds = [
         FoldTest(data.raw.X, target, train, test)
         for train, test in target.folds(count, derived_seed(seed, data.name, "folds"))
     ]
-    if not all(len(fold.train) and len(fold.test) for fold in found):
+    if not all(len(fold.train) and len(fold.test) for fold in folds):
         raise InputError(f"{data.name}: has fewer rows with a target than --unseen has folds")
-    return found
+    return folds
 
 
 def training_rows(data: EvaluationData, fold: FoldTest, number: int) -> EvaluationData:
-    """Return the table that a fold selects from."""
+    """Return the training rows of a fold as a data set to select from."""
     rows = DataSet(np.asfortranarray(data.raw.X[fold.train]), data.raw.y[fold.train])
     return replace(data, name=f"{data.name}, fold {number}", raw=rows)
 
 
 @frozen
 class FoldWork:
-    """What is needed to test the picks of one fold."""
+    """What a worker needs to test the picks of one fold."""
 
     name: str
     draws: Mapping[str, Draws] = field(repr=False)
@@ -209,15 +209,15 @@ def errors_of_picks(work: Sequence[FoldWork], task: tuple[int, str, int, float])
 def errors_of_references(
     work: Sequence[FoldTest], task: tuple[int, tuple[int, ...]]
 ) -> dict[str, Any]:
-    """Return the errors of what the picks of one fold are compared with."""
+    """Return the errors of the references that the picks of one fold are compared with."""
     fold, ks = task
     return work[fold].references(ks)
 
 
 def unseen_summary(target: UnseenTarget, errors: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """Return the mean over trials, its 95 % interval and their spread, from the errors of folds.
+    """Return the mean over trials, its 95 % interval and their deviation, from errors of folds.
 
-    The interval is that of the draws; the folds are taken as given.
+    The interval covers the randomness of the draws; the folds are taken as given.
     """
     shares = [target.share(sum(trial)) for trial in zip(*errors, strict=True)]
     known = np.array([share for share in shares if share is not None])
@@ -230,7 +230,7 @@ def unseen_summary(target: UnseenTarget, errors: Sequence[Sequence[float]]) -> d
 def reference_summary(
     target: UnseenTarget, errors: Sequence[Mapping[str, Any]], k: int
 ) -> dict[str, Any]:
-    """Return what the picks of k features are compared with, from the errors of folds."""
+    """Return the references for picks of k features, from the errors of folds."""
     found: dict[str, list[float | None]] = {
         SIS: [dict(fold[SIS])[k] for fold in errors],
         ALL: [fold[ALL] for fold in errors],
@@ -246,5 +246,5 @@ def _together(target: UnseenTarget, errors: Sequence[float | None]) -> float | N
 
 
 def _rounded(share: float | None) -> float | None:
-    """Return it with no more digits than any order of adding up agrees on."""
+    """Round to digits that do not depend on the order of summation."""
     return None if share is None else round(share, 6)

@@ -1,4 +1,4 @@
-"""The paper's experiments, one file each, and what goes beyond them."""
+"""`dpsel reproduce`: the paper's experiments, and others that go beyond them."""
 
 PAPER_EPSILONS = "0.1:20:log12"
 PAPER_METHODS = ("dp-sis", "two-stage")
@@ -19,4 +19,4 @@ UNSEEN_EPSILONS = "0.5,1,2,5,10"
 UNSEEN_METHODS = ("stump", "dp-sis")
 """The default of `dpsel select` on raw cells, and the paper's method on the paper's scaling."""
 ROUNDS = "dpkendall"
-"""Takes a hundred times as long as others, so it has fewer trials."""
+"""A method that takes a hundred times as long as the others, so it has fewer trials."""

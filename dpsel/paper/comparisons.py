@@ -1,4 +1,4 @@
-"""The paper's claims about real data, and what goes beyond them, as numbers."""
+"""Numbers that compare methods on real data: the paper's claims, and comparisons beyond them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,8 +19,8 @@ from dpsel.system.frames import pl
 def claims(results: pl.DataFrame, fits: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return one row for each data set and k: where DP-SIS and two-stage differ significantly.
 
-    `first_epsilon` is the smallest epsilon with a significant difference; `largest` the largest
-    difference of accuracies, either way.
+    `first_epsilon` is the smallest epsilon at which DP-SIS is significantly better; `largest` and
+    `smallest` are the extreme values of the accuracy of DP-SIS minus that of two-stage.
     """
     fit = {row["dataset"]: row["mean_and_max_abs"] for row in fits}
     found = []
@@ -44,9 +44,9 @@ def claims(results: pl.DataFrame, fits: list[dict[str, Any]]) -> list[dict[str, 
 
 
 def claims_summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return for each k how many cells differ, and Spearman's correlation with R^2.
+    """Return, for each k, how many cells differ, and Spearman's correlation with R^2.
 
-    The correlation is that of R^2 with the largest difference, over data sets.
+    It is the correlation of R^2 with the largest difference, over data sets.
     """
     found = []
     for asked in dict.fromkeys(row["k_asked"] for row in rows):
@@ -75,15 +75,15 @@ COMPARED = {
     "accuracy": "accuracy",
     "relative_correlation": "|correlation| of the picks / best possible",
 }
-"""The metrics by which methods are compared, and the words on the axis of their figures."""
+"""The metrics by which methods are compared, and their labels on the axis of figures."""
 
 
 def epsilon_needed(results: pl.DataFrame) -> list[dict[str, Any]]:
     """Return, for each k and metric, the epsilon at which each method's mean reaches DP-SIS's.
 
-    Means are over the data sets that a method was run on, for DP-SIS as well. Between the epsilons
-    of a sweep a curve is taken as straight on a logarithmic axis. None where a method does not get
-    there.
+    The level is that of DP-SIS at epsilon 10. Means are over the data sets that the method was run
+    on, for DP-SIS as well. Between the epsilons of a sweep, curves are interpolated linearly in log
+    epsilon. The value is None if a method does not reach the level.
     """
     found = []
     private = results.filter("private")
@@ -109,10 +109,10 @@ def epsilon_needed(results: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def unseen_means(results: pl.DataFrame, classes: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return the means over data sets of what matters beyond the paper, with standard errors.
+    """Return means over data sets of accuracy on unseen rows and correlation, with standard errors.
 
-    `classes` has how many there are in each data set. On labels coded 0, 1, 2... a correlation
-    means little where there are more than two, so it is there twice.
+    `classes` has the number of classes of each data set. The correlation with labels coded 0, 1,
+    2... means little for more than two classes, so it is also given for two classes alone.
     """
     two = pl.col("dataset").is_in([name for name, count in classes.items() if count == 2])
     measures = {
@@ -144,7 +144,7 @@ def unseen_means(results: pl.DataFrame, classes: Mapping[str, int]) -> list[dict
 
 
 def _curve(rows: pl.DataFrame, metric: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return log epsilons and the mean over data sets."""
+    """Return the logs of epsilons, and the mean of a metric over data sets."""
     means = rows.group_by("epsilon").agg(pl.col(metric).mean()).sort("epsilon")
     return np.log(means["epsilon"].to_numpy()), means[metric].to_numpy()
 
@@ -184,11 +184,11 @@ PAPER = {
     "west": 0.7044,
     "yeoh": 0.4611,
 }
-"""Table 1 of the paper: R^2 of a LASSO with lambda = 0.1."""
+"""Table 1 of the paper: R^2 of a LASSO with lambda = 0.1, by data set."""
 
 
 def r_squared(X: Matrix, y: FloatArray) -> tuple[float, int]:
-    """Return R^2 of a LASSO with lambda = 0.1 on its own rows, and its number of features."""
+    """Return R^2 of a LASSO with lambda = 0.1 on its training rows, and its number of features."""
     weights = lasso_coefficients(X, y)
     means = np.concatenate([columns.mean(axis=0) for _, columns in column_groups(X)])
     rest = y - y.mean()
@@ -200,10 +200,11 @@ def r_squared(X: Matrix, y: FloatArray) -> tuple[float, int]:
 
 
 def r_squared_row(data: EvaluationData) -> dict[str, Any]:
-    """Return ours under two scalings, and the paper's.
+    """Return our R^2 under two scalings, and the paper's.
 
-    The first is that of all experiments here: mean and largest value. The second, columns between
-    their smallest and largest value, came nearest of all that were tried.
+    The first scaling is that of all experiments here: centered by the mean and divided by the
+    largest absolute value. The second, columns scaled between their smallest and largest value,
+    came nearest to the paper of all that were tried.
     """
     rows = data.scaled(Scale.MAX_ABS, 1.0)
     ours, used = r_squared(rows.X, rows.y)

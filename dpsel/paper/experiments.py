@@ -1,4 +1,4 @@
-"""The paper's experiments: their sweeps, and the folder that one writes to."""
+"""The paper's experiments: how each is run, and the folder that its results are written to."""
 
 import csv
 import io
@@ -28,7 +28,8 @@ from dpsel.evaluation.figures.style import png_bytes
 from dpsel.evaluation.grid import parse_epsilons, parse_ks
 from dpsel.evaluation.journal import Journal
 from dpsel.evaluation.methods import parse_methods
-from dpsel.evaluation.report import report_facts, report_html, sweep_figures, unseen_curves
+from dpsel.evaluation.report import report_facts, report_html
+from dpsel.evaluation.report_figures import sweep_figures, unseen_curves
 from dpsel.evaluation.request import Sweep
 from dpsel.evaluation.results import frequencies_frame, results_frame
 from dpsel.evaluation.sweep import SweepResult, run_sweep
@@ -65,10 +66,10 @@ from dpsel.tables.formats import FileFormat
 
 
 class ResultsFolder:
-    """Writes whole files, and keeps the journals of unfinished experiments."""
+    """The folder of results: writes whole files, and has the journals of unfinished experiments."""
 
     def __init__(self, place: Path, *, resume: bool, force: bool) -> None:
-        """Make the folder if need be."""
+        """Create the folder if it does not exist."""
         self.place = place
         self._resume, self._force = resume, force
         try:
@@ -77,7 +78,7 @@ class ResultsFolder:
             raise OutputError(f"{place}: cannot be made: {reason(error)}") from None
 
     def check_free(self, names: Sequence[str]) -> None:
-        """Refuse names that are taken, before hours of work and not after."""
+        """Refuse files that exist already, before hours of work and not after."""
         for name in names:
             with Output(str(self.place / name), force=self._force):
                 pass
@@ -88,7 +89,7 @@ class ResultsFolder:
         return Journal(place, about, resume=self._resume, force=self._force)
 
     def write(self, name: str, content: bytes) -> None:
-        """Write one file, whole; what it says of a table is not private."""
+        """Write one file, whole or not at all; only the owner may read it, as it is not private."""
         with Output(str(self.place / name), force=self._force, owner_only=True) as place:
             place.write(content)
 
@@ -101,12 +102,12 @@ class ResultsFolder:
         self.write(name, text.getvalue().encode())
 
     def write_frame(self, name: str, frame: pl.DataFrame) -> None:
-        """Write a table as CSV, with six digits, which is more than a hundred trials can tell."""
+        """Write a table as CSV, with six decimals: more than a hundred trials can resolve."""
         self.write(name, frame.write_csv(float_precision=6).encode())
 
 
 def write_beyond(folder: ResultsFolder, name: str, results: pl.DataFrame) -> None:
-    """Write the mean curves, family by family, and the epsilon that each method needs."""
+    """Write the mean curves of each family of methods, and the epsilon that each method needs."""
     folder.write_rows(f"{name}_epsilon_needed.csv", epsilon_needed(results))
     for family, methods in families().items():
         rows = results.filter(pl.col("method").is_in(methods))
@@ -116,7 +117,7 @@ def write_beyond(folder: ResultsFolder, name: str, results: pl.DataFrame) -> Non
 
 
 def families() -> dict[str, list[str]]:
-    """Return the methods of each figure, DP-SIS in all of them."""
+    """Return the methods of each figure; DP-SIS is in all of them."""
     dp_sis, two_stage = PAPER_METHODS
     robust = [method for method in BEYOND if method.endswith("@robust")]
     kendall = [method for method in BEYOND if method.startswith("kendall/")]
@@ -131,8 +132,8 @@ def families() -> dict[str, list[str]]:
 def mean_over_sets(results: pl.DataFrame, metric: str) -> pl.DataFrame:
     """Return the mean over data sets of each method, k and epsilon, in the column `accuracy`.
 
-    For accuracy there is a 95 % interval of that mean. The data sets are taken as given, so it is
-    that of the draws alone.
+    For accuracy there is a 95 % interval of that mean. The data sets are taken as given, so the
+    interval covers the randomness of the draws alone.
     """
     sets = results["dataset"].n_unique()
     mean = pl.col(metric).mean()
@@ -165,8 +166,9 @@ def paper_sweep(
 ) -> Sweep:
     """Return a sweep under the paper's conditions.
 
-    Columns are centred and divided by their largest value, the truth is a LASSO's with lambda =
-    0.1, one row is there or not (sensitivity 1), and two-stage has sqrt(n) blocks of equal size.
+    Columns are centered and divided by their largest absolute value, the true features are those of
+    a LASSO with lambda = 0.1, neighbors add or remove one row (sensitivity 1), and two-stage has
+    sqrt(n) blocks of equal size.
     """
     names = [*(methods or PAPER_METHODS), *(BEYOND if beyond else ())]
     return Sweep(
@@ -189,9 +191,9 @@ _ORDER_METHODS = ("dp-sis", "dot/margin-lipschitz")
 _FOLDS = 5
 UNSEEN_TRIALS = 10
 _FEWER = 20
-"""How many times fewer trials dpkendall has."""
+"""The factor by which dpkendall has fewer trials."""
 _MOST_CELLS = 600_000
-"""Larger tables are left out for dpkendall, which compares every pick with every column."""
+"""The most cells of a table for dpkendall, which compares every pick with every column."""
 
 
 @frozen
@@ -205,14 +207,14 @@ class Setting:
     threads: int
     workers: Workers
     beyond: bool
-    """Whether to run what goes beyond the paper."""
+    """Whether to run the methods beyond the paper too."""
 
 
 @contextmanager
 def experimenting(
     asked: Experimenting, reporter: Reporter, *, trials: int = 1, beyond: bool = False
 ) -> Iterator[Setting]:
-    """Enter what experiments are run with: a folder to write to, and workers."""
+    """Provide what experiments need: a folder to write to, and workers."""
     check_at_least(0, asked.seed, "seed")
     scheduler = asked.scheduler()
     threads = plan_threads(asked.threads)
@@ -231,7 +233,7 @@ def experimenting(
 
 
 def everything(setting: Setting, place: str, target: str) -> None:
-    """Run all experiments, and what goes beyond them; the order statistics of the widest table."""
+    """Run all experiments; the order statistics use the widest table."""
     stability(replace(setting, trials=1, beyond=False), 1000)
     synthetic(setting)
     results = datasets(setting, place, target)
@@ -242,7 +244,7 @@ def everything(setting: Setting, place: str, target: str) -> None:
 
 
 def stability(setting: Setting, repetitions: int) -> list[dict[str, Any]]:
-    """Reproduce section 3."""
+    """Reproduce the stability experiment of section 3."""
     folder = setting.folder
     folder.check_free(["stability.csv", "stability_counts.csv", "stability.png"])
     about = {"repetitions": repetitions, "seed": setting.seed, "version": __version__}
@@ -281,7 +283,7 @@ def synthetic(setting: Setting) -> pl.DataFrame:
 
 
 def datasets(setting: Setting, place: str, target: str) -> pl.DataFrame:
-    """Reproduce the experiments on real data: every Parquet table of a folder."""
+    """Reproduce the experiments on real data, with every Parquet table of a folder."""
     folder = setting.folder
     folder.check_free(["datasets.csv", "datasets.html", "datasets_r_squared.csv"])
     paths = _tables_of(place)
@@ -310,7 +312,7 @@ def datasets(setting: Setting, place: str, target: str) -> pl.DataFrame:
 
 
 def order_statistics(setting: Setting, place: str, target: str) -> pl.DataFrame:
-    """Reproduce the figure of TOP, GREAT and GOOD, k = 10."""
+    """Reproduce the figure of TOP, GREAT and GOOD for k = 10."""
     folder = setting.folder
     folder.check_free(["order_statistics.csv", "order_statistics.png"])
     sweep = paper_sweep(
@@ -327,9 +329,9 @@ def order_statistics(setting: Setting, place: str, target: str) -> pl.DataFrame:
 
 
 def unseen(setting: Setting, place: str, target: str) -> pl.DataFrame:
-    """Compare the default with the paper's method by what users want, on every table of a folder.
+    """Compare the default with the paper's method on unseen rows, for every table of a folder.
 
-    k = 5. A ridge model is tested in 5 folds, with features selected inside the training rows.
+    k is 5. A ridge model is tested in 5 folds, with features selected within the training rows.
     """
     folder = setting.folder
     folder.check_free(["unseen.csv", "unseen_means.csv", "unseen.png"])
@@ -372,14 +374,14 @@ def _tables_of(place: str) -> list[Path]:
 
 
 def of_methods(results: pl.DataFrame, methods: Sequence[str]) -> pl.DataFrame:
-    """Return the rows of some methods."""
+    """Return the results of some methods."""
     return results.filter(pl.col("method").is_in(list(methods)))
 
 
 def _write_dataset_figures(
     setting: Setting, sweep: Sweep, results: pl.DataFrame, found: SweepResult
 ) -> None:
-    """Write the curves, both heat maps, and the report."""
+    """Write the curves, the heat map of each k, and the report."""
     folder = setting.folder
     paper = of_methods(results, PAPER_METHODS)
     folder.write("datasets_accuracy.png", png_bytes(accuracy_figure(paper)))
@@ -408,7 +410,7 @@ def _cells(path: Path) -> int:
 def label_tables(
     places: Sequence[str], target: str, setting: Setting
 ) -> list[Callable[[], EvaluationData]]:
-    """Return what reads the tables, with labels coded by their order."""
+    """Return one function per table, which reads it; labels are coded in their sorted order."""
     request = TableRequest(
         wanted=Wanted(target, (), (), labels=True),
         positive=None,
@@ -423,7 +425,7 @@ def label_tables(
 def _noting_fits(
     sets: Sequence[Callable[[], EvaluationData]], fits: list[dict[str, Any]]
 ) -> list[Callable[[], EvaluationData]]:
-    """Return the same sets; each one that is read has its R^2 noted."""
+    """Return functions that read the same sets, and add the R^2 of each to `fits`."""
 
     def noting(load: Callable[[], EvaluationData]) -> Callable[[], EvaluationData]:
         def loaded() -> EvaluationData:

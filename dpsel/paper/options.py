@@ -1,4 +1,4 @@
-"""The options that all experiments share. Imports nothing heavy: `--help` is instant."""
+"""The options that all experiments share. It imports nothing heavy, so that `--help` is instant."""
 
 from pathlib import Path
 
@@ -10,9 +10,7 @@ from dpsel.records import frozen
 
 @frozen(kw_only=True)
 class Experimenting(Place, Sweeping):
-    """Where experiments are run and written, and with which seed."""
+    """Where experiments are run, where their results are written, and with which seed."""
 
-    output: Path = option(
-        "--output FOLDER", "Where results and figures are written.", Path("results")
-    )
+    output: Path = option("--output FOLDER", "Where to write results and figures.", Path("results"))
     force: bool = same_as(ResultsWriting, "force")

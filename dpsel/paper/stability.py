@@ -1,4 +1,4 @@
-"""Section 3 of the paper: is two-stage stable, even without privacy?"""
+"""The experiment of section 3 of the paper: is two-stage stable, even without privacy?"""
 
 from typing import Any
 
@@ -29,9 +29,10 @@ EXPERIMENTS = {"W1": False, "W1/W2": True}
 def stability_part(seed: int, task: tuple[str, int, int]) -> dict[str, Any]:
     """Run some repetitions of an experiment.
 
-    `two-stage` is the paper's: the five features that most of the ten blocks have in the support
-    of their LASSO. In the other, as in `dpsel baseline`, a block votes for its five largest
-    coefficients. Of equal votes a random one wins: the true features have the first places.
+    `two-stage` is the paper's version: it selects the five features that most of the ten blocks
+    have in the support of their LASSO. In the other version, that of `dpsel baseline`, a block
+    votes for its five largest coefficients. Ties are broken at random, since the true features come
+    first in the table.
     """
     experiment, first, last = task
     counts = {method: np.zeros(FEATURES, dtype=np.int64) for method in METHODS}
@@ -71,7 +72,7 @@ class StabilityRow:
     method: str
     counts: list[int]
     hits: list[int]
-    """In each repetition, how many of the five true features were among the five chosen."""
+    """For each repetition, how many of the five chosen features were true."""
 
 
 def run_stability(
@@ -100,9 +101,9 @@ def run_stability(
 
 
 def compared_with_sis(rows: list[StabilityRow]) -> list[dict[str, Any]]:
-    """Return each method's mean share of true features, and how surely SIS has more of them.
+    """Return the mean share of true features of each method, and a test that SIS finds more.
 
-    The test is Wilcoxon's for pairs, one-sided: both methods saw the same tables.
+    The test is Wilcoxon's one-sided test for pairs, since both methods saw the same tables.
     """
     found = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""The paper's synthetic experiment: 100 rows, 2000 features, 8 signals; new data every trial."""
+"""The paper's synthetic experiment: 100 rows, 2000 features, 8 signals; new data in every trial."""
 
 import math
 from collections.abc import Sequence
@@ -25,17 +25,17 @@ SIGNALS = 8
 
 @frozen
 class Design:
-    """Rows, and the weights that made their target."""
+    """A simulated table, and the weights of its features in the target."""
 
     rows: DataSet
     weights: FloatArray = field(repr=False)
 
 
 def screening_design(n: int, d: int, seed: int) -> Design:
-    """Return y = X w + noise with 8 signals at random places, as in section 3.3.1 of [FL08].
+    """Return y = X w + noise with 8 signals at random positions, as in section 3.3.1 of [FL08].
 
     X is standard normal; the noise has a standard deviation of 1.5; a weight is (-1)^u (a + |z|)
-    with u 1 four times in ten, z standard normal and a = 4 log(n) / sqrt(n).
+    where u is 1 with probability 0.4, z is standard normal and a = 4 log(n) / sqrt(n).
 
     References:
         [FL08] Fan & Lv (2008), arXiv:math/0612857.
@@ -55,8 +55,8 @@ def stability_design(seed: int, *, outliers: bool) -> Design:
     """Return 100 rows of 100 features, as in section 3 of the paper.
 
     The first five features have weight 1; the noise has a standard deviation of 0.1. With
-    `outliers`, every tenth row follows the last five features instead, so each of ten contiguous
-    blocks has one. The weights returned are those of the other rows.
+    `outliers`, every tenth row depends on the last five features instead, so each of ten contiguous
+    blocks has one such row. The returned weights are those of the other rows.
     """
     rng = seeded_generator(seed)
     X = rng.standard_normal((100, 100))
@@ -73,7 +73,7 @@ NAME = "synthetic"
 
 
 def synthetic_trial(sweep: Sweep, trial: int) -> list[dict[str, Any]]:
-    """Draw a table and run every cell on it once."""
+    """Simulate a table, and run every cell on it once."""
     design = screening_design(ROWS, FEATURES, derived_seed(sweep.seed, "design", trial))
     names = tuple(f"x{i + 1}" for i in range(FEATURES))
     data = EvaluationData(
@@ -85,14 +85,14 @@ def synthetic_trial(sweep: Sweep, trial: int) -> list[dict[str, Any]]:
         truth=FoundTruth(design.weights, None),
     )
     once = replace(sweep, trials=1)
-    nothing = Journal(None, {}, resume=False, force=False)
-    return run_sweep([lambda: data], once, nothing, Reporter(), 1).results
+    in_memory = Journal(None, {}, resume=False, force=False)
+    return run_sweep([lambda: data], once, in_memory, Reporter(), 1).results
 
 
 def run_synthetic(
     sweep: Sweep, journal: Journal, reporter: Reporter, workers: Workers
 ) -> list[dict[str, Any]]:
-    """Run all trials, and return one row a cell."""
+    """Run all trials, and return one row per cell."""
     tasks = {f"trial {trial}": trial for trial in range(sweep.trials)}
     tick = ticks(len(tasks), reporter)
     with quiet_solver():

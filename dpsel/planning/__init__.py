@@ -1,1 +1,1 @@
-"""What an epsilon will buy: from public guesses and simulated tables, before a table is opened."""
+"""`dpsel plan`: what an epsilon will buy, from public guesses and simulated tables."""

@@ -1,4 +1,4 @@
-"""`dpsel.plan`, and what it shares with the command: a stand-in, and a look at a ledger."""
+"""The Python function `dpsel.plan`, and what it shares with the command."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -45,43 +45,43 @@ def plan(
     tables: int | None = None,
     seed: int = 0,
 ) -> Plan:
-    """Say what an epsilon will buy, from public guesses alone: no private table is opened.
+    """Estimate what an epsilon will buy, from public guesses alone; no private table is opened.
 
     Privacy:
-        Guarantee: none is needed; a stand-in is public, so whoever names it says, and all else is
-            guessed.
+        Guarantee: none is needed; a stand-in is public, by the word of whoever names it, and all
+            else is guessed.
         Tested by: tests/planning/test_plan.py
 
     Args:
         k: How many features to select.
-        up_to: In place of `k`: as many features as epsilon carries, at most so many.
+        up_to: Instead of `k`: as many features as epsilon can pay for, but at most this many.
         epsilon: Privacy losses: numbers, or a text such as `0.1:20:log12`.
-        find: The share of right picks that is wanted.
+        find: The wanted share of right picks.
         neighbors: `add-remove` or `replace-one`.
-        rows: How many rows there are, about.
-        features: How many features there are.
-        matter: How many of them matter, about; k if not given.
-        effect: How strongly: a correlation with the target, `LOW:HIGH`, or one for each.
+        rows: The approximate number of rows.
+        features: The number of features.
+        matter: The approximate number of features that matter; k if not given.
+        effect: Their strength: a correlation with the target, `LOW:HIGH`, or one for each.
         auc: The same for two classes, as areas under the ROC curve.
-        within: Guesses may be wrong by this factor; 1 if they are sure.
-        share: Two classes: the share of rows in one of them, about.
-        classes: Three classes or more: how many.
-        target_known: The share, or a number that half of the rows are above, is public.
+        within: The factor by which guesses may be wrong; 1 if they are certain.
+        share: For two classes: the approximate share of rows in one of them.
+        classes: The number of classes, if there are three or more.
+        target_known: Whether the share, or a number that half of the rows exceed, is public.
         like: A public or synthetic table to plan with: a path or a frame.
-        target: Its target.
-        positive: For a text target of it: this label counts 1, any other -1.
-        truth: Its right features; the k most correlated ones if not given.
-        ledger: Say what this ledger would have left. Nothing is charged.
+        target: The target column of that table.
+        positive: For a text target: the label that counts as 1; any other counts as -1.
+        truth: The right features of that table; the k most correlated ones if not given.
+        ledger: Also show what this ledger would have left. Nothing is charged.
         ledger_file: The file of the ledgers, if it is not in its usual place.
         tables: How many tables are simulated for every guess.
-        seed: Simulate other tables; the same seed gives the same plan.
+        seed: Another seed simulates other tables; the same seed gives the same plan.
 
     Raises:
-        UsageError: If an argument does not fit.
+        UsageError: If an argument is invalid.
         InputError: If the stand-in cannot be read.
     """
     given = locals()
-    asked = Asked(
+    options = PlanOptions(
         record_of(Wish, given),
         record_of(Guesses, given),
         record_of(TargetGuess, given),
@@ -89,13 +89,13 @@ def plan(
         record_of(StandIn, given),
         record_of(LedgerLook, given),
     )
-    balance = asked.balance()
-    return replace(made_plan(asked, Warner(*_PLAN)), balance=balance)
+    balance = options.balance()
+    return replace(plan_from_options(options, Warner(*_PLAN)), balance=balance)
 
 
 @frozen
-class Asked:
-    """All that a plan is asked for."""
+class PlanOptions:
+    """All options of a plan."""
 
     wish: Wish
     guesses: Guesses
@@ -105,10 +105,10 @@ class Asked:
     look: LedgerLook
 
     def balance(self) -> Balance | None:
-        """Return what a ledger has, and would have left; None if none is named."""
+        """Return what the ledger has, and would have left; None if no ledger is named."""
         if self.look.ledger is None:
             return None
-        # Most plans have no ledger, and need no SQLite.
+        # Imported here, as most plans have no ledger and need no SQLite.
         from dpsel.budget.amounts import Amount, amount_of, amount_text
         from dpsel.budget.ledger import LedgerFile
 
@@ -126,13 +126,14 @@ class Asked:
         return Balance(standing.name, str(standing.terms), limit, left, after)
 
 
-def made_plan(asked: Asked, reporter: Reporter) -> Plan:
-    """Return the plan; a stand-in imports what reads tables, and no other plan does."""
-    wish, guesses, target, simulation = asked.wish, asked.guesses, asked.target, asked.simulation
-    if not asked.stand_in.is_given:
+def plan_from_options(options: PlanOptions, reporter: Reporter) -> Plan:
+    """Return the plan; only one with a stand-in imports the code that reads tables."""
+    wish, guesses, target = options.wish, options.guesses, options.target
+    simulation = options.simulation
+    if not options.stand_in.is_given:
         return make_plan(make_plan_request(wish, guesses, target, simulation), reporter)
     from dpsel.planning.like import make_like_plan, make_like_request, read_stand_in
 
-    table = read_stand_in(asked.stand_in, asked_picks(wish), reporter)
+    table = read_stand_in(options.stand_in, asked_picks(wish), reporter)
     request = make_like_request(wish, guesses, target, simulation, table)
     return make_like_plan(request, table, reporter)

@@ -1,4 +1,4 @@
-"""Plans with a stand-in: a public or synthetic table, whose rows are drawn again and again."""
+"""Plans with a stand-in: a public or synthetic table, from whose rows tables are resampled."""
 
 from dataclasses import field
 from pathlib import Path
@@ -39,7 +39,7 @@ _WEAKEST = 1e-3
 
 @frozen
 class StandInTable:
-    """The rows of a stand-in, and its right features. Public: so whoever named it says."""
+    """The rows of a stand-in, and its right features. Public, by the word of whoever named it."""
 
     place: str
     rows: DataSet
@@ -47,11 +47,11 @@ class StandInTable:
     target: Target
     right: IntArray = field(repr=False)
     effects: FloatArray = field(repr=False)
-    """How strongly each of these is correlated with the target."""
+    """How strongly each of the right features is correlated with the target."""
 
 
 def read_stand_in(stand_in: StandIn, k: int, reporter: Reporter) -> StandInTable:
-    """Read a stand-in; right are the columns that were named, or the k most correlated ones."""
+    """Read a stand-in; its right features are those named, or else the k most correlated ones."""
     if stand_in.like is None or stand_in.target is None:
         raise UsageError("--like FILE and --target COLUMN go together")
     wanted = Wanted(stand_in.target, labels=stand_in.positive is not None)
@@ -80,7 +80,7 @@ def read_stand_in(stand_in: StandIn, k: int, reporter: Reporter) -> StandInTable
 
 
 def _bounds(rows: DataSet, target: Target) -> Bounds:
-    """Return bounds of some standard deviations: those of a public table are public."""
+    """Return bounds some standard deviations from the mean; of a public table they are public."""
     lower, upper = _around(rows.X)
     two = target.classes == 2
     own = UNIT_INTERVAL
@@ -91,7 +91,7 @@ def _bounds(rows: DataSet, target: Target) -> Bounds:
 
 
 def _around(X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean of each column, less and plus some standard deviations."""
+    """Return the mean of each column, minus and plus some standard deviations."""
     known = np.where(np.isfinite(X), X, np.nan)
     some = np.isfinite(X).any(axis=0)
     mean = np.nan_to_num(np.nanmean(np.where(some, known, 0.0), axis=0))
@@ -103,8 +103,8 @@ def _around(X: FloatArray) -> tuple[FloatArray, FloatArray]:
 def make_like_request(
     wish: Wish, guesses: Guesses, kind: TargetGuess, simulation: Simulation, table: StandInTable
 ) -> PlanRequest:
-    """Check what goes with a stand-in; the table itself says the rest."""
-    if replaced(guesses) or kind != TargetGuess():
+    """Return the checked request; the stand-in itself gives what is otherwise guessed."""
+    if _guesses_the_table(guesses) or kind != TargetGuess():
         raise UsageError("--like tells the features and the target; leave out guesses of these")
     if wish.up_to is not None:
         raise UsageError("--like goes with --k, not with --up-to")
@@ -119,8 +119,8 @@ def make_like_request(
     return request_about(design, wish, guesses, simulation, _TABLES)
 
 
-def replaced(guesses: Guesses) -> bool:
-    """Return whether something is guessed that a stand-in says itself."""
+def _guesses_the_table(guesses: Guesses) -> bool:
+    """Return whether a guess is given for something that the stand-in shows."""
     given = (guesses.features, guesses.matter, guesses.effect, guesses.auc)
     return any(guess is not None for guess in given)
 
@@ -128,7 +128,7 @@ def replaced(guesses: Guesses) -> bool:
 def make_like_plan(
     request: PlanRequest, table: StandInTable, reporter: Reporter | None = None
 ) -> Plan:
-    """Draw rows of the stand-in, as many as were guessed, and select from them as `evaluate` would.
+    """Resample rows of the stand-in, as many as guessed, and select from them as `evaluate` would.
 
     Privacy:
         Guarantee: none is needed; the stand-in is public, and everything is drawn with a seed.
@@ -154,24 +154,24 @@ def _shares(
     """Return the share of right picks at every epsilon, from rows drawn with replacement."""
     rng = seeded_generator(derived_seed(request.seed, "rows", rows, number))
     chosen = rng.integers(0, len(table.rows.y), rows)
-    some = DataSet(np.asfortranarray(table.rows.X[chosen]), table.rows.y[chosen])
-    draws = _draws(method, some, table, request)
+    resampled = DataSet(np.asfortranarray(table.rows.X[chosen]), table.rows.y[chosen])
+    draws = _draws(method, resampled, table, request)
     seeded = SeededRandomness(derived_seed(request.seed, "draws", method, number))
-    found = []
+    shares = []
     for epsilon in tried_epsilons(request):
         picks = draws.draw(request.k, epsilon, _DRAWS, seeded).picks
-        found.append(float(accuracies(picks, table.right).mean()))
-    return found
+        shares.append(float(accuracies(picks, table.right).mean()))
+    return shares
 
 
 def _draws(method: Method, rows: DataSet, table: StandInTable, request: PlanRequest) -> Draws:
-    """Return what `evaluate` draws from."""
-    asked = parse_methods([str(method)])[0]
-    assert asked.mechanism is not None
-    parameters = asked.parameters(None)
+    """Return the object that draws selections by a method, as in `evaluate`."""
+    evaluated = parse_methods([str(method)])[0]
+    assert evaluated.mechanism is not None
+    parameters = evaluated.parameters(None)
     if method is Method.STUMP:
         return StumpDraws(
-            rows, table.target, request.neighbors, Unit(), asked.mechanism, parameters
+            rows, table.target, request.neighbors, Unit(), evaluated.mechanism, parameters
         )
-    scores = table_scores(asked.ranking, rows, table.bounds, request.neighbors, Unit())
-    return ScoreDraws(scores, asked.mechanism, parameters)
+    scores = table_scores(evaluated.ranking, rows, table.bounds, request.neighbors, Unit())
+    return ScoreDraws(scores, evaluated.mechanism, parameters)

@@ -1,6 +1,6 @@
-"""The options of `plan`: each group is a record.
+"""The options of `plan`. Each group is a record.
 
-Imports nothing heavy: the command line shows these, and `--help` is instant.
+It imports nothing heavy: the command line needs it for `--help`, which must be instant.
 """
 
 from enum import StrEnum
@@ -12,12 +12,12 @@ from dpsel.options import option, same_as
 from dpsel.records import frozen
 from dpsel.selection.options import Privacy
 
-GUESSES, TARGET, LIKE, OUTPUT = "Guesses", "Target", "A public stand-in", "Output"
+GUESSES, TARGET, LIKE, OUTPUT = "Guesses", "Target", "Public stand-in", "Output"
 
 
 @frozen(kw_only=True)
 class Wish:
-    """What is to be selected, at which price."""
+    """What to select, and at which price."""
 
     k: int | None = same_as(Privacy, "k")
     up_to: int | None = same_as(Privacy, "up_to")
@@ -27,28 +27,28 @@ class Wish:
         "0.5,1,2,5,10",
     )
     find: float = option(
-        "--find P", "The share of right picks that is wanted: from which epsilon on?", 0.8
+        "--find P", "Find the smallest epsilon with this share of right picks.", 0.8
     )
     neighbors: Neighbors = same_as(Privacy, "neighbors")
 
 
 @frozen(kw_only=True)
 class Guesses:
-    """What is publicly known, or guessed, of the table."""
+    """What is publicly known or guessed about the table."""
 
     rows: int | None = option(
-        "--rows N", "How many rows there are, about.", None, shown=False, panel=GUESSES
+        "--rows N", "The approximate number of rows.", None, shown=False, panel=GUESSES
     )
     features: int | None = option(
-        "--features D", "How many features there are.", None, shown=False, panel=GUESSES
+        "--features D", "The number of features.", None, shown=False, panel=GUESSES
     )
     matter: int | None = option(
-        "--matter M", "How many of them matter, about.", None, shown="K", panel=GUESSES
+        "--matter M", "How many of them matter, approximately.", None, shown="K", panel=GUESSES
     )
     effect: str | None = option(
         "--effect R",
-        "How strongly: a correlation with the target, which features have from half to twice of; "
-        "or LOW:HIGH; or one for each, with commas.",
+        "Their correlation with the target: R for a range from half to twice R, LOW:HIGH for "
+        "another range, or one value for each, comma-separated.",
         None,
         shown="0.3",
         panel=GUESSES,
@@ -61,7 +61,8 @@ class Guesses:
     )
     within: float = option(
         "--within F",
-        "Guesses of rows, --matter and effects may be wrong by this factor; 1 if they are sure.",
+        "The factor by which guesses of rows, --matter and effects may be off; 1 if they are "
+        "certain.",
         2.0,
         panel=GUESSES,
     )
@@ -69,21 +70,22 @@ class Guesses:
 
 @frozen(kw_only=True)
 class TargetGuess:
-    """What kind of target it is: a number, unless something else is said."""
+    """The kind of target: a number, unless an option says otherwise."""
 
     share: float | None = option(
         "--share P",
-        "Two classes: the share of rows in one of them, about.",
+        "For two classes: the approximate share of rows in one of them.",
         None,
         shown="the target is a number",
         panel=TARGET,
     )
     classes: int | None = option(
-        "--classes N", "Three classes or more: how many.", None, panel=TARGET
+        "--classes N", "For three or more classes: how many.", None, panel=TARGET
     )
     target_known: bool = option(
         "--target-known",
-        "The share, or a number that half of the rows are above, is public: stump need not pay.",
+        "The share, or a number that half of the rows exceed, is public, so stump does not pay "
+        "for it.",
         False,
         panel=TARGET,
     )
@@ -99,16 +101,16 @@ class StandIn:
         None,
         panel=LIKE,
     )
-    target: str | None = option("--target COLUMN", "Its target.", None, panel=LIKE)
+    target: str | None = option("--target COLUMN", "Its target column.", None, panel=LIKE)
     positive: str | None = option(
         "--positive LABEL",
-        "For a text target: this label counts 1, any other -1.",
+        "For a text target: this label counts as 1, any other as -1.",
         None,
         panel=LIKE,
     )
     truth: str | None = option(
         "--truth NAMES",
-        "Its right features: names with commas.",
+        "Its right features: comma-separated names.",
         None,
         shown="the K most correlated",
         panel=LIKE,
@@ -116,7 +118,8 @@ class StandIn:
 
     @property
     def is_given(self) -> bool:
-        """Return whether anything is said of a stand-in; a frame must not be compared."""
+        """Return whether any option of a stand-in is given."""
+        # Never `==` or `!=`: comparing a frame gives another frame.
         return any(value is not None for value in vars(self).values())
 
 
@@ -135,11 +138,11 @@ class PlanWriting:
         "--output FILE", "Where to write the plan; - for stdout.", "-", panel=OUTPUT
     )
     plan_format: PlanFormat = option(
-        "--format", "A table to read, or JSON.", PlanFormat.TEXT, panel=OUTPUT
+        "--format", "Plain text, or JSON.", PlanFormat.TEXT, panel=OUTPUT
     )
     report: str | None = option(
         "--report FILE",
-        "Write the plan and a figure as one HTML page.",
+        "Write the plan and a figure to a single HTML page.",
         None,
         panel=OUTPUT,
     )
@@ -152,11 +155,14 @@ class Simulation:
 
     tables: int | None = option(
         "--tables N",
-        "How many tables are simulated for every guess: more take longer, and tell more.",
+        "How many tables to simulate for each guess; more take longer and are more precise.",
         None,
         shown="16, or 6 with more than 5000 features",
         panel=OUTPUT,
     )
     seed: int = option(
-        "--seed N", "Simulate other tables; the same seed gives the same plan.", 0, panel=OUTPUT
+        "--seed N",
+        "Another seed simulates other tables; the same seed gives the same plan.",
+        0,
+        panel=OUTPUT,
     )

@@ -1,4 +1,4 @@
-"""A plan: what each method finds at which epsilon, what it takes to find more, and what to use."""
+"""A plan: what each method finds at which epsilon, which method to use, and what more takes."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ import numpy as np
 
 from dpsel import __version__
 from dpsel.core.arrays import FloatArray
-from dpsel.core.picks import affordable_picks
+from dpsel.core.epsilon_parts import affordable_picks
 from dpsel.planning.request import (
     PlanRequest,
     auc_of_correlation,
@@ -29,18 +29,18 @@ LARGEST = 20.0
 """No larger epsilon is recommended."""
 
 _GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, LARGEST)
-# Of tables that were simulated alike, the range leaves out so many at either end.
+# The range of a curve leaves out this share of the simulated tables at either end.
 _OUTSIDE = 0.1
 _DRAWS = 10
 _STRENGTHS, _STRONGEST = 8, 0.9
 _MOST_SHOWN = 6
-# Shares that differ by less are the same, up to the noise of the simulation.
+# Shares that differ by less than this are equal, up to the noise of the simulation.
 _ALIKE = 0.03
 
 
 @frozen
 class Curve:
-    """The expected share of right picks at every epsilon, and its range over what was guessed."""
+    """The expected share of right picks at every epsilon, and its range over the guesses."""
 
     epsilons: tuple[float, ...]
     low: FloatArray = field(repr=False)
@@ -48,17 +48,19 @@ class Curve:
     high: FloatArray = field(repr=False)
 
     def at(self, epsilon: float) -> tuple[float, float, float]:
-        """Return what is expected at one of the epsilons, and its range: low, middle, high."""
+        """Return the expected share at one of the epsilons and its range: low, middle, high."""
         place = self.epsilons.index(epsilon)
         return float(self.low[place]), float(self.middle[place]), float(self.high[place])
 
     def needed(self, share: float) -> tuple[float | None, float | None, float | None]:
         """Return the smallest epsilons up to 20 for a share: expected, at best, and at worst."""
-        found = [self._first(values, share) for values in (self.middle, self.high, self.low)]
-        return found[0], found[1], found[2]
+        middle, high, low = (
+            self._first(values, share) for values in (self.middle, self.high, self.low)
+        )
+        return middle, high, low
 
     def _first(self, values: FloatArray, share: float) -> float | None:
-        """Return where a rising curve reaches a share; None if not up to 20."""
+        """Return the epsilon at which a rising curve reaches a share; None if it is above 20."""
         logs = np.log(self.epsilons)
         reached = first_reached(logs, values, share)
         if reached is None or reached > math.log(LARGEST) + 1e-9:
@@ -67,7 +69,7 @@ class Curve:
 
 
 def first_reached(x: FloatArray, values: FloatArray, least: float) -> float | None:
-    """Return where a rising line through points reaches a value; None if nowhere."""
+    """Return the x at which a rising line through points reaches a value; None if it does not."""
     place = int(np.searchsorted(values, least))
     if place == len(values):
         return None
@@ -78,7 +80,7 @@ def first_reached(x: FloatArray, values: FloatArray, least: float) -> float | No
 
 
 def rising(values: FloatArray) -> FloatArray:
-    """Return the middle between the lowest line above values and the highest below that rise."""
+    """Smooth values to a rising line, halfway between the tightest ones above and below them."""
     above = np.maximum.accumulate(values)
     below = np.minimum.accumulate(values[::-1])[::-1]
     return np.asarray((above + below) / 2)
@@ -86,18 +88,18 @@ def rising(values: FloatArray) -> FloatArray:
 
 @frozen
 class Balance:
-    """What a ledger has, and would have left: exact decimals, as texts."""
+    """What a ledger has and would have left, as exact decimals in text."""
 
     ledger: str
     terms: str
-    """For which change of a table it is."""
+    """The neighboring relation and unit that the ledger is for."""
     limit: str
     left: str
     after: Mapping[float, str | None]
-    """What is left after a selection at each epsilon; None if that is more than there is."""
+    """What is left after a selection at each epsilon; None if the ledger does not cover it."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the balance as plain values."""
         after = [{"epsilon": epsilon, "left": left} for epsilon, left in self.after.items()]
         names = {"ledger": self.ledger, "terms": self.terms}
         return {**names, "limit": self.limit, "left": self.left, "after": after}
@@ -118,7 +120,7 @@ class Plan:
     request: PlanRequest
     curves: Mapping[Method, Curve]
     smallest_effects: Mapping[float, float | None]
-    """For each epsilon, which correlation features need for the wanted share to be right."""
+    """For each epsilon, the correlation that features need for the wanted share of picks."""
     advice: Advice
     picks: Mapping[float, int]
     """For each epsilon, how many features are picked."""
@@ -128,17 +130,17 @@ class Plan:
 
     @property
     def by_chance(self) -> float:
-        """Return the share of right picks among features picked blindly."""
+        """Return the share of right picks among random features."""
         return self.request.design.effects.count / self.request.design.features
 
     @property
     def best(self) -> float:
-        """Return the largest share that can be reached: fewer than k may matter."""
+        """Return the largest share that can be reached; it is below 1 if fewer than k matter."""
         return min(1.0, self.request.design.effects.count / self.request.k)
 
     def _repr_html_(self) -> str:
         """Return the plan for a notebook."""
-        # Imported where it is needed: it tells of plans, and needs them.
+        # Imported here, since that module imports this one.
         from dpsel.planning.text import plan_block
 
         return plan_block(self)
@@ -161,7 +163,7 @@ class Plan:
 
     def to_frame(self) -> "pl.DataFrame":
         """Return the share of right picks for every method and epsilon: low, expected, high."""
-        # Imported where it is needed, here and below: most plans are printed.
+        # Imported here, as most plans are printed and need no polars. The same holds below.
         from dpsel.system.frames import pl
 
         methods = (self._method(method) for method in self.curves)
@@ -170,19 +172,19 @@ class Plan:
         )
 
     def to_text(self) -> str:
-        """Return the plan in words and a table, as the command prints it."""
+        """Return the plan as text with a table, as the command prints it."""
         from dpsel.planning.text import plan_text
 
         return plan_text(self)
 
     def to_html(self) -> str:
-        """Return the plan and a figure as one page. Needs `dpsel[plot]`."""
+        """Return the plan with a figure as one HTML page."""
         from dpsel.planning.report import plan_html
 
         return plan_html(self)
 
     def __repr__(self) -> str:
-        """Return which method to use, and what to expect of it, in a few lines."""
+        """Return which method to use and what to expect of it, in a few lines."""
         request, method = self.request, self.advice.method
         design, curve = request.design, self.curves[method]
         picked = f"{'up to ' if request.up_to else ''}{request.k} of {design.features:,} features"
@@ -198,7 +200,7 @@ class Plan:
         return "\n".join(lines)
 
     def _method(self, method: Method) -> dict[str, Any]:
-        """Return what is expected of a method."""
+        """Return what to expect of a method, as plain values."""
         curve = self.curves[method]
         rows = []
         for epsilon in self.request.epsilons:
@@ -214,7 +216,7 @@ class Plan:
         }
 
     def _epsilon(self, epsilon: float) -> dict[str, Any]:
-        """Return what an epsilon means, whatever the method."""
+        """Return what an epsilon means, whatever the method, as plain values."""
         effect, target = self.smallest_effects[epsilon], self.request.design.target
         found = {"epsilon": epsilon, "picks": self.picks[epsilon], "smallest_effect": effect}
         if target.classes == 2:
@@ -233,7 +235,7 @@ ASSUMED = {
 
 
 def _guessed(request: PlanRequest) -> dict[str, Any]:
-    """Return what was guessed, as plain values."""
+    """Return the guesses as plain values."""
     design = request.design
     return {
         "rows": design.rows,
@@ -253,7 +255,7 @@ def _guessed(request: PlanRequest) -> dict[str, Any]:
 
 
 def make_plan(request: PlanRequest, reporter: Reporter | None = None) -> Plan:
-    """Simulate tables, draw from them as `select` would, and say what came of it.
+    """Simulate tables, draw from them as `select` would, and return the plan.
 
     Opens no file. The same request always gives the same plan.
 
@@ -272,7 +274,7 @@ def completed(
     tick: Callable[[], None],
     like: str | None = None,
 ) -> Plan:
-    """Return the plan that curves lead to."""
+    """Return the plan that follows from the curves."""
     advice = advise(curves, request)
     return Plan(
         request=request,
@@ -285,12 +287,12 @@ def completed(
 
 
 def _wanted(request: PlanRequest) -> Wanted:
-    """Return what is drawn from every table."""
+    """Return what to draw from every table."""
     return Wanted(request.k, request.up_to, request.neighbors, _DRAWS, request.seed)
 
 
 def _picks(request: PlanRequest, epsilon: float) -> int:
-    """Return how many features are picked."""
+    """Return how many features are picked at an epsilon."""
     design = request.design
     if not request.up_to:
         return request.k
@@ -298,7 +300,7 @@ def _picks(request: PlanRequest, epsilon: float) -> int:
 
 
 def tried_epsilons(request: PlanRequest) -> tuple[float, ...]:
-    """Return the epsilons that were asked for, and some between to find the smallest by."""
+    """Return the requested epsilons, and others between to find the smallest sufficient one."""
     return tuple(sorted({*_GRID, *request.epsilons}))
 
 
@@ -320,7 +322,7 @@ def _curves(
 def curve_of(
     epsilons: tuple[float, ...], worse: FloatArray, guessed: FloatArray, better: FloatArray
 ) -> Curve:
-    """Return the curve of a method, from the shares of every epsilon and table."""
+    """Return the curve of a method, from shares with a row per epsilon and a column per table."""
     middle = rising(guessed.mean(axis=1))
     low = rising(np.quantile(worse, _OUTSIDE, axis=1))
     high = rising(np.quantile(better, 1 - _OUTSIDE, axis=1))
@@ -330,7 +332,7 @@ def curve_of(
 def _smallest_effects(
     request: PlanRequest, method: Method, tick: Callable[[], None]
 ) -> dict[float, float | None]:
-    """Return for each epsilon how strong equal effects must be for the wanted share."""
+    """Return, for each epsilon, how strong equal effects must be for the wanted share."""
     design = request.design
     tables = max(1, request.tables // 2)
     strengths = np.geomspace(min(0.1, 1 / math.sqrt(design.rows)), _STRONGEST, _STRENGTHS)
@@ -340,7 +342,7 @@ def _smallest_effects(
     for epsilon in request.epsilons:
         shares.append(drawn.at(epsilon).reshape(_STRENGTHS, tables).mean(axis=1))
         tick()
-    # Neither a larger epsilon nor a stronger effect finds less.
+    # The true shares fall neither with epsilon nor with the strength of effects.
     by_epsilon = np.apply_along_axis(rising, 0, np.array(shares))
     found: dict[float, float | None] = {}
     for epsilon, row in zip(request.epsilons, by_epsilon, strict=True):
@@ -350,10 +352,10 @@ def _smallest_effects(
 
 
 def advise(curves: Mapping[Method, Curve], request: PlanRequest) -> Advice:
-    """Return the method with the most right picks over all epsilons asked for, and why."""
+    """Return the method with the most right picks over all requested epsilons, and why."""
     mean = {method: _mean(curve, request.epsilons) for method, curve in curves.items()}
     most = max(mean.values())
-    # In the order of the methods: those that need no bounds come first.
+    # The first of the methods that are equally good: those that need no bounds come first.
     chosen = next(method for method, share in mean.items() if share >= most - _ALIKE)
     if len(curves) == 1:
         reason = "only stump takes " + (
@@ -368,7 +370,7 @@ def advise(curves: Mapping[Method, Curve], request: PlanRequest) -> Advice:
 
 
 def _exception(chosen: Method, curves: Mapping[Method, Curve], find: float) -> str:
-    """Return which method to take for the wanted share, if the chosen one never finds it."""
+    """Return which method to use for the wanted share, if the chosen one never reaches it."""
     needed = {method: curve.needed(find)[0] for method, curve in curves.items()}
     known = {method: epsilon for method, epsilon in needed.items() if epsilon is not None}
     if chosen in known or not known:
@@ -377,5 +379,5 @@ def _exception(chosen: Method, curves: Mapping[Method, Curve], find: float) -> s
 
 
 def _mean(curve: Curve, epsilons: Sequence[float]) -> float:
-    """Return the mean of the expected shares."""
+    """Return the mean of the expected shares over the epsilons."""
     return float(np.mean([curve.at(epsilon)[1] for epsilon in epsilons]))

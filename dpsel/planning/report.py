@@ -1,11 +1,12 @@
-"""A plan as one HTML page with a figure: without scripts, links or requests."""
+"""A plan as one HTML page with a figure. The page has no scripts and loads nothing."""
 
 from html import escape
 from typing import TYPE_CHECKING
 
 from dpsel.display import safe
 from dpsel.evaluation.figures.curves import accuracy_figure
-from dpsel.evaluation.report import Banner, banner_page, both_themes, figure_html
+from dpsel.evaluation.report import Banner, banner_page
+from dpsel.evaluation.report_figures import both_themes, figure_html
 from dpsel.planning.plan import Plan
 from dpsel.planning.text import answer_words, guessed_words, heading_words, table_rows
 from dpsel.system.frames import pl
@@ -28,7 +29,7 @@ _CAPTION = (
 
 
 def plan_html(plan: Plan) -> str:
-    """Return a page with all of a plan; names in it may hold anything."""
+    """Return a page with the whole plan; names in it may contain anything."""
     rows = table_rows(plan)
     words = answer_words(plan)
     alt = f"Curves of the share of right picks for {', '.join(plan.curves)}. The values are below."
@@ -50,7 +51,7 @@ def plan_html(plan: Plan) -> str:
 
 
 def _table(rows: list[list[str]]) -> str:
-    """Return a table with its head."""
+    """Return rows as an HTML table; the first row is its head."""
     head, *body = (
         "".join(f'<{tag} class="number">{escape(cell)}</{tag}>' for cell in row)
         for tag, row in zip(["th", *["td"] * (len(rows) - 1)], rows, strict=True)
@@ -63,7 +64,7 @@ def _table(rows: list[list[str]]) -> str:
 
 
 def _results(plan: Plan) -> pl.DataFrame:
-    """Return the curves in the shape of an evaluation's results, for its figure."""
+    """Return the curves as results of an evaluation, for the figure that these have."""
     request, design = plan.request, plan.request.design
     cells = []
     for method, curve in plan.curves.items():

@@ -1,4 +1,4 @@
-"""What a plan is about, checked before anything is simulated or opened."""
+"""The request of `plan`: the guessed table and the wish, checked before anything is simulated."""
 
 import math
 from collections.abc import Iterable
@@ -16,24 +16,24 @@ MOST_FEATURES = 10**7
 _MOST_EPSILONS = 100
 _EFFECT, _SPREAD = 0.3, 2.0
 STRONGEST = 0.95
-"""No feature is taken to be correlated more."""
+"""No feature is taken to be more strongly correlated than this."""
 _MOST_PICKS = 10_000
 _TABLES, _WIDE_TABLES, _WIDE, _MOST_TABLES = 16, 6, 5_000, 1_000
 
 
 @frozen
 class TargetKind:
-    """What kind of target a table has."""
+    """The kind of target that a table has."""
 
     classes: int = 0
-    """2, or more, or 0 for any number."""
+    """The number of classes; 0 for a numeric target."""
     share: float = 0.5
-    """Of the rows in one of two classes."""
+    """The share of rows in one of two classes."""
     known: bool = False
-    """Whether the share, or the middle of the numbers, is public."""
+    """Whether the share, or the median of the numbers, is public."""
 
     def words(self) -> str:
-        """Return it in words."""
+        """Return the kind of target in words."""
         if self.classes == 2:
             return f"two classes, {self.share:.3g} of the rows in one"
         return f"{self.classes} classes" if self.classes else "a number"
@@ -41,9 +41,9 @@ class TargetKind:
 
 @frozen
 class Effects:
-    """How strongly features that matter are correlated with the target.
+    """How strongly the features that matter are correlated with the target.
 
-    `count` features, evenly on a log scale from `high` to `low`; or those that were `listed`.
+    These are `count` values, evenly spaced on a log scale from `high` to `low`; or those `listed`.
     """
 
     count: int
@@ -53,7 +53,7 @@ class Effects:
 
     @staticmethod
     def of(effects: Iterable[float]) -> "Effects":
-        """Return just these."""
+        """Return effects that are listed one by one."""
         ordered = tuple(sorted(effects, reverse=True))
         return Effects(len(ordered), ordered[-1], ordered[0], ordered)
 
@@ -67,7 +67,7 @@ class Effects:
         return tuple(self.high * math.exp(ratio * i / steps) for i in range(self.count))
 
     def times(self, factor: float) -> "Effects":
-        """Return them stronger, or weaker."""
+        """Return the effects, multiplied by a factor."""
         low, high, *listed = (
             min(STRONGEST, factor * effect) for effect in (self.low, self.high, *self.listed)
         )
@@ -84,7 +84,7 @@ class Design:
     target: TargetKind
 
     def __post_init__(self) -> None:
-        """Refuse what no table can be."""
+        """Refuse sizes that no table can have."""
         if not 2 <= self.rows <= MOST_ROWS:
             raise UsageError(f"rows must be between 2 and {MOST_ROWS}, got {self.rows}")
         if not 1 <= self.features <= MOST_FEATURES:
@@ -96,7 +96,7 @@ class Design:
             )
 
     def off(self, factor: float, *, matter: bool) -> "Design":
-        """Return the table if all guesses were too low, or too high, by a factor."""
+        """Return the table with all guesses multiplied by a factor."""
         rows = min(MOST_ROWS, max(2, round(self.rows * factor)))
         effects = self.effects.times(factor)
         if matter:
@@ -124,7 +124,7 @@ class PlanRequest:
 
     @property
     def scenarios(self) -> tuple[Design, Design, Design]:
-        """Return the table if it is worse than was guessed, as guessed, and better."""
+        """Return the table if it is worse than guessed, as guessed, and better than guessed."""
         design, guessed = self.design, self.matter_guessed
         return (
             design.off(1 / self.within, matter=guessed),
@@ -136,7 +136,7 @@ class PlanRequest:
 def make_plan_request(
     wish: Wish, guesses: Guesses, target: TargetGuess, simulation: Simulation
 ) -> PlanRequest:
-    """Check what a user guesses and wishes."""
+    """Return the request for the options of a plan without a stand-in, checked."""
     if guesses.rows is None or guesses.features is None:
         raise UsageError("give --rows N and --features D, or a stand-in with --like FILE")
     kind = _kind(target)
@@ -144,7 +144,7 @@ def make_plan_request(
     effects = _effects(guesses, kind, k)
     design = Design(guesses.rows, guesses.features, effects, kind)
     check_k(k, design.features)
-    # Draws from wide tables take long.
+    # Draws from wide tables take long, so there are fewer of these.
     tables = _TABLES if design.features <= _WIDE else _WIDE_TABLES
     return request_about(design, wish, guesses, simulation, tables)
 
@@ -152,7 +152,7 @@ def make_plan_request(
 def request_about(
     design: Design, wish: Wish, guesses: Guesses, simulation: Simulation, usual_tables: int
 ) -> PlanRequest:
-    """Check all that is asked about a table, however its design is known."""
+    """Return the request about a table, whether its design is guessed or read from a stand-in."""
     return PlanRequest(
         design=design,
         k=asked_picks(wish),
@@ -168,7 +168,7 @@ def request_about(
 
 
 def asked_picks(wish: Wish) -> int:
-    """Return how many features are wanted, at most."""
+    """Return k, or the largest number of features with `--up-to`."""
     if (wish.k is None) == (wish.up_to is None):
         raise UsageError("give --k K, how many features to select, or --up-to K")
     k = check_at_least(1, int(wish.k or wish.up_to or 0), "k" if wish.up_to is None else "up-to")
@@ -178,7 +178,7 @@ def asked_picks(wish: Wish) -> int:
 
 
 def asked_epsilons(wish: Wish) -> tuple[float, ...]:
-    """Return the epsilons, ascending."""
+    """Return the requested epsilons, ascending."""
     epsilons = parse_epsilons(wish.epsilon)
     if len(epsilons) > _MOST_EPSILONS:
         raise UsageError(f"a plan has at most {_MOST_EPSILONS} epsilons, got {len(epsilons)}")
@@ -186,7 +186,7 @@ def asked_epsilons(wish: Wish) -> tuple[float, ...]:
 
 
 def _tables(simulation: Simulation, usual: int) -> int:
-    """Return how many tables are simulated."""
+    """Return how many tables to simulate for every guess."""
     if simulation.tables is None:
         return usual
     if not 1 <= simulation.tables <= _MOST_TABLES:
@@ -195,21 +195,21 @@ def _tables(simulation: Simulation, usual: int) -> int:
 
 
 def _share(share: float, name: str) -> float:
-    """Return a share that is neither nothing nor all."""
+    """Return a share, which must be above 0 and below 1."""
     if not 0 < share < 1:
         raise UsageError(f"{name} must be between 0 and 1, got {share:g}")
     return share
 
 
 def _factor(within: float) -> float:
-    """Return by what factor guesses may be wrong."""
+    """Return the factor by which guesses may be wrong, checked."""
     if not 1 <= within <= 100:
         raise UsageError(f"within must be between 1 and 100, got {within:g}")
     return within
 
 
 def _kind(target: TargetGuess) -> TargetKind:
-    """Return the kind of target."""
+    """Return the kind of target that the options describe."""
     if target.share is not None and target.classes is not None:
         raise UsageError("give either --share or --classes, not both")
     if target.classes is not None:
@@ -225,7 +225,7 @@ def _kind(target: TargetGuess) -> TargetKind:
 
 
 def _effects(guesses: Guesses, kind: TargetKind, k: int) -> Effects:
-    """Return how many features matter, and how strongly."""
+    """Return how many features matter and how strongly, from the options."""
     if guesses.auc is not None:
         if guesses.effect is not None:
             raise UsageError("give either --effect or --auc, not both")
@@ -244,7 +244,7 @@ def _effects(guesses: Guesses, kind: TargetKind, k: int) -> Effects:
 
 
 def _numbers(text: str, name: str, above: float) -> tuple[list[float], str]:
-    """Return the numbers of a list or a range, and what stands between them."""
+    """Return the numbers of a list or a range, and their separator."""
     separator = ":" if ":" in text else "," if "," in text else ""
     parts = text.split(separator) if separator else [text]
     try:
@@ -273,11 +273,11 @@ def auc_of_correlation(correlation: float, share: float) -> float:
 
 
 def class_shift(correlation: float, share: float) -> float:
-    """Return how far the means of two classes are apart, in standard deviations within them."""
+    """Return the distance of the means of two classes, in standard deviations within a class."""
     within = share * (1 - share) * (1 - correlation * correlation)
     return correlation / math.sqrt(within)
 
 
 def odds(epsilon: float) -> float:
-    """Return the largest odds to 1 of whoever held a row's presence for 1:1 before the release."""
+    """Return the largest odds for a row's presence after a release, if they were 1:1 before."""
     return math.exp(epsilon) if epsilon < 700 else math.inf

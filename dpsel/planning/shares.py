@@ -1,4 +1,4 @@
-"""Which share of the picks would be right: by the mechanisms' own draws from simulated scores."""
+"""The share of picks that would be right, from real draws of the mechanisms on simulated scores."""
 
 import math
 from dataclasses import field
@@ -10,26 +10,25 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.batch import Batch
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds, Interval
+from dpsel.core.epsilon_parts import (
+    MEDIAN,
+    ROWS,
+    ROWS_SHARE,
+    SELECTION,
+    BudgetParts,
+    affordable_picks,
+)
 from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit
 from dpsel.core.mechanisms.registry import find_mechanism
 from dpsel.core.median import MedianLaw
-from dpsel.core.picks import affordable_picks
 from dpsel.core.randomness import SeededRandomness, derived_seed, seeded_generator
-from dpsel.core.release import ROWS_SHARE, DrawnBy, StumpRequest, draws, stump_draws
+from dpsel.core.release import DrawnBy, StumpRequest, draws, stump_draws
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.kendall import UNIT as KENDALL_UNIT
 from dpsel.core.scores.kendall import kendall_move
 from dpsel.core.scores.registry import find_score
 from dpsel.core.scores.stump import UNIT, WeightRule, stump_sensitivity
-from dpsel.core.target import (
-    MEDIAN,
-    ROWS,
-    SELECTION,
-    BudgetParts,
-    Target,
-    changes,
-    sign_rule,
-)
+from dpsel.core.target import Target, changes, sign_rule
 from dpsel.planning.request import TargetKind
 from dpsel.planning.simulate import (
     SIMULATED_ROWS,
@@ -42,16 +41,17 @@ from dpsel.records import frozen
 from dpsel.selection.options import METHODS, Method
 
 CLIP = 3.0
-"""Bounds of dp-sis: so many standard deviations to either side of the mean."""
+"""The bounds of dp-sis, in standard deviations to either side of the mean."""
 
-# Noise of the target's weights is found with no more rows: with more it no longer matters.
+# The noise of the target's weights is simulated with no more rows than this: with more rows it no
+# longer matters.
 _MOST_TARGETS = 8_000
 _WEIGHT_STEPS = 256
 
 
 @frozen
 class Wanted:
-    """What is drawn from every table."""
+    """What to draw from every table."""
 
     k: int
     up_to: bool
@@ -61,7 +61,7 @@ class Wanted:
 
 
 class Shares(Protocol):
-    """A method on simulated tables."""
+    """The share of right picks of one method on simulated tables."""
 
     def at(self, epsilon: float) -> FloatArray:
         """Return the share of the picks that are right, for each table."""
@@ -69,21 +69,21 @@ class Shares(Protocol):
 
 
 def methods_for(classes: int, *, up_to: bool) -> tuple[Method, ...]:
-    """Return the methods that a plan compares; only stump takes classes without an order."""
+    """Return the methods that a plan compares; only stump accepts classes without an order."""
     if up_to or classes > 2:
         return (Method.STUMP,)
     return (Method.STUMP, Method.KENDALL, Method.DP_SIS)
 
 
 def shares_of(method: Method, simulated: Simulated, wanted: Wanted) -> Shares:
-    """Return a method on simulated tables."""
+    """Return the shares of right picks of a method on simulated tables."""
     if method is Method.STUMP:
         return StumpShares(simulated, wanted)
     return ScoreShares(method, simulated, wanted)
 
 
 class _Tables:
-    """Scores of all features of each table, those that matter first."""
+    """The scores of all features of each table; those of features that matter come first."""
 
     def __init__(self, simulated: Simulated, wanted: Wanted) -> None:
         self._simulated, self._wanted = simulated, wanted
@@ -92,7 +92,7 @@ class _Tables:
         self._uniforms = [rng.random(size) for _ in range(simulated.tables)]
 
     def of(self, table: int, signals: FloatArray, pool: FloatArray) -> FloatArray:
-        """Return the scores of a table, of the scores of its features that matter and the pool."""
+        """Return the scores of a table, from those of its features that matter and of the pool."""
         others = null_scores(pool, self._simulated.others, self._uniforms[table])
         return np.concatenate([signals, others])
 
@@ -114,7 +114,7 @@ def _drawn_by(method: Method) -> DrawnBy:
 
 
 class ScoreShares:
-    """A method whose scores cost nothing but its draw: kendall or dp-sis."""
+    """A method that spends all of epsilon on its draw: kendall or dp-sis."""
 
     def __init__(self, method: Method, simulated: Simulated, wanted: Wanted) -> None:
         """Score all tables."""
@@ -142,7 +142,7 @@ class ScoreShares:
 
 @frozen
 class _Scored:
-    """Scores of the simulated features, and how far one row moves them."""
+    """The scores of the simulated features, and how far one row moves them."""
 
     signals: FloatArray = field(repr=False)
     pool: FloatArray = field(repr=False)
@@ -157,7 +157,7 @@ class _Scored:
         target = UNIT_INTERVAL if two else Interval(-CLIP, CLIP)
         one = np.full(X.shape[1], CLIP)
         bounds = Bounds(-one, one, target, two)
-        # Under replace-one no score has a part that grows with the number of rows.
+        # Scored under replace-one, where no score has a part that grows with the number of rows.
         made = find_score(score).make(bounds, Neighbors.REPLACE_ONE, Unit())
         made.add(made.part(Batch(0, X, y)))
         found = made.scores()
@@ -171,7 +171,7 @@ class _Scored:
 
 
 class StumpShares:
-    """stump, which pays for the weights of rows first, and draws them anew for every table."""
+    """stump, which first pays for the weights of rows, and draws them for every table."""
 
     def __init__(self, simulated: Simulated, wanted: Wanted) -> None:
         """Sort the features of all tables."""
@@ -206,7 +206,7 @@ class StumpShares:
         return self._tables.right(scores, k, parts.part(SELECTION), self._drawn_by, table)
 
     def scores(self, weights: "DrawnWeights", table: int) -> FloatArray:
-        """Return the scores of all features of a table, in rows."""
+        """Return the scores of all features of a table, in units of rows."""
         key = weights.values.tobytes(), weights.total
         if key not in self._known:
             self._known[key] = self._pool.best(weights)
@@ -225,7 +225,7 @@ class StumpShares:
         return self._rounds[table][: len(rule.values)]
 
     def _in_rounds(self, epsilon: float, table: int) -> float:
-        """Return the share of right picks where every round has weights of its own."""
+        """Return the share of right picks if every round has its own weights."""
         wanted, design = self._wanted, self._simulated.design
         target = Target(classes=design.target.classes)
         drawn = stump_draws(
@@ -244,7 +244,7 @@ _PLANNED = Scope(end_to_end=False, why="a plan")
 
 @frozen
 class _Rounds:
-    """The columns of one table as `stump_draws` wants them."""
+    """One table in the form that `stump_draws` needs."""
 
     shares: StumpShares
     table: int
@@ -261,17 +261,17 @@ class _Rounds:
 
 @frozen
 class DrawnWeights:
-    """What simulated rows weigh, and what all rows of the table would weigh together."""
+    """The weights of the simulated rows, and the total weight that all rows of the table have."""
 
     values: FloatArray = field(repr=False)
     total: float
 
 
 class TargetWeights:
-    """The weights of a target's rows, as `select` finds them, and what that costs."""
+    """The weights of rows by their target, as `select` draws them, and what they cost."""
 
     def __init__(self, simulated: Simulated, wanted: Wanted) -> None:
-        """Take a target of as many rows as can make a difference."""
+        """Take a target with as many rows as can make a difference."""
         self._wanted, self._y, self._design = wanted, simulated.y, simulated.design
         kind = simulated.design.target
         rows = min(simulated.design.rows, _MOST_TARGETS)
@@ -312,7 +312,7 @@ class TargetWeights:
         return Target(center=float(np.median(self._all)))
 
     def _rule(self, parts: BudgetParts, rng: SeededRandomness) -> WeightRule:
-        """Return the rule of weights: drawn, or the public one. The law of a median is kept."""
+        """Return the rule of weights, drawn or public. The law of a median is cached."""
         neighbors = self._wanted.neighbors
         if self._target.classes == 2 or self._target.center is not None:
             guarantee = Guarantee(parts.epsilon, neighbors, _PLANNED)
@@ -324,7 +324,7 @@ class TargetWeights:
         return sign_rule(self._laws[paid].draw(rng))
 
     def _total(self, rule: WeightRule) -> float:
-        """Return what all rows weigh together; roughly, so that many draws share their scores."""
+        """Return the total weight of all rows, rounded so that many draws share their scores."""
         total = float(rule.values[0].take(rule.groups(self._all)).sum()) / UNIT
         if len(self._all) == len(self._y):
             return total
@@ -333,14 +333,14 @@ class TargetWeights:
 
 
 class SortedColumns:
-    """Features whose rows are sorted once, and then weighed often.
+    """Features whose rows are sorted once, and then scored with many weights.
 
     With weights w, the score `stump` of numbers that all differ is the largest |2 s - t| over the
-    running sums s of w in the order of x, with t the sum of all; and over single rows.
+    running sums s of w in the order of x, and over single rows; t is the sum of all weights.
     """
 
     def __init__(self, X: FloatArray, factors: FloatArray) -> None:
-        """Sort columns, whose scores will be multiplied by factors."""
+        """Sort the columns, whose scores will be multiplied by factors."""
         self._order = np.ascontiguousarray(np.argsort(X, axis=0).T)
         self._factors = factors
         self._places = 2.0 * np.arange(1, len(X) + 1) / len(X) - 1.0
@@ -348,8 +348,8 @@ class SortedColumns:
     def best(self, weights: DrawnWeights) -> FloatArray:
         """Return the scores of all columns.
 
-        In a larger table the weights of all rows add up to `weights.total`, and lie evenly along a
-        column: that is what is added where simulated rows stand for more.
+        In a larger table the weights of all rows add up to `weights.total` and are spread evenly
+        along a column. What the simulated rows lack of that total is added in this way.
         """
         own = float(weights.values.sum())
         running = np.cumsum(weights.values.take(self._order), axis=1)

@@ -1,13 +1,14 @@
 """Simulated tables of a design: the features that matter, and enough of those that do not.
 
-A table of up to 1000 rows is simulated as it is. Of a larger one with n rows, n0 = 1000 are. A
-score that means nothing grows like sqrt(n): times sqrt(n / n0). One of a feature that matters grows
-like n r, for a correlation r: where r is weak, the 1000 rows get a stronger one, so that it stands
-out from the noise as it would in n rows. See `Scaling`.
+A table of up to 1000 rows is simulated with all of its rows. For a larger one with n rows,
+n0 = 1000 are simulated and the scores are scaled up. The score of a feature that does not matter
+grows like sqrt(n), so it is multiplied by sqrt(n / n0). The score of a feature that matters grows
+like n r, for a correlation r. If r is weak, the 1000 rows get a stronger correlation, so that the
+score exceeds the noise as much as it would in n rows. See `Scaling`.
 
-Of features that do not matter a pool of some hundreds is simulated. A wider table takes its scores
-from their distribution, whose tail is that of a normal or a Brownian bridge: the square of a score
-is linear in the logarithm of its rank.
+Of the features that do not matter, a pool of some hundreds is simulated. A wider table draws its
+scores from their distribution, whose tail is that of a normal or a Brownian bridge: the square of a
+score is linear in the logarithm of its rank.
 """
 
 import math
@@ -23,28 +24,29 @@ from dpsel.records import frozen
 
 SIMULATED_ROWS = 1000
 POOL = 400
-# With a correlation of this, 1000 rows are far from noise: from here on scores grow with it.
+# With this correlation the signal in 1000 rows is clear of the noise; from here on scores grow with
+# the correlation.
 _CLEAR = 0.3
-# Numbers like those of many targets, with a middle that is no round number.
+# Mean and deviation of a numeric target, as for typical targets; the mean is not a round number.
 _CENTER, _DEVIATION = 103.7, 15.0
-# The part of the pool whose scores are those of the tail, and the part that the tail is fitted to.
+# The share of the scores that come from the fitted tail, and the share of the pool it is fitted to.
 _TAIL, _FITTED = 0.04, 0.25
 
 
 @frozen
 class Scaling:
-    """From scores of the simulated rows to scores of all rows."""
+    """The factors from scores of the simulated rows to scores of all rows."""
 
     noise: float
-    """What a score that means nothing is multiplied by."""
+    """The factor for the score of a feature that does not matter."""
     effects: FloatArray = field(repr=False)
-    """The correlations that are simulated, a row for every table."""
+    """The correlations to simulate, one row per table."""
     signals: FloatArray = field(repr=False)
-    """What the score of each feature that matters is multiplied by."""
+    """The factor for the score of each feature that matters."""
 
     @staticmethod
     def of(rows: int, effects: FloatArray) -> "Scaling":
-        """Return the scaling of correlations; all factors are 1 for small tables."""
+        """Return the scaling for these correlations; for small tables all factors are 1."""
         ratio = max(1.0, rows / SIMULATED_ROWS)
         stretch = np.minimum(math.sqrt(ratio), np.maximum(1.0, _CLEAR / effects))
         return Scaling(math.sqrt(ratio), effects * stretch, ratio / stretch)
@@ -52,16 +54,16 @@ class Scaling:
 
 @frozen
 class Simulated:
-    """Some tables of a design: all have the same target, and features of the same pool."""
+    """Some simulated tables of a design, which share the target and the pool of features."""
 
     design: Design
     scaling: Scaling
     y: FloatArray = field(repr=False)
-    """Two classes are -1 and 1, more are codes from 0 on."""
+    """The target. Two classes are -1 and 1, more classes are 0, 1, 2, ..."""
     signals: FloatArray = field(repr=False)
-    """Features that matter, a column each: those of the first table, then of the next."""
+    """The features that matter, as columns: those of the first table, then of the next."""
     pool: FloatArray = field(repr=False)
-    """Features that do not."""
+    """The pool of features that do not matter, as columns."""
 
     @property
     def tables(self) -> int:
@@ -75,7 +77,7 @@ class Simulated:
 
     @property
     def others(self) -> int:
-        """Return how many do not."""
+        """Return how many features of a table do not matter."""
         return self.design.features - self.matter
 
 
@@ -85,7 +87,7 @@ def simulate(design: Design, tables: int, seed: int) -> Simulated:
 
 
 def simulate_each(design: Design, effects: FloatArray, seed: int) -> Simulated:
-    """Simulate tables of a design, each with effects of its own."""
+    """Simulate tables of a design, each with its own row of effects."""
     rng = seeded_generator(derived_seed(seed, "plan"))
     rows = min(design.rows, SIMULATED_ROWS)
     scaling = Scaling.of(design.rows, effects)
@@ -93,12 +95,12 @@ def simulate_each(design: Design, effects: FloatArray, seed: int) -> Simulated:
     pool = rng.standard_normal((rows, POOL))
     each = scaling.effects.reshape(-1)
     noise = rng.standard_normal((rows, len(each)))
-    signals = _told(design.target, y, each, rng) + np.sqrt(1 - each**2) * noise
+    signals = _signal_part(design.target, y, each, rng) + np.sqrt(1 - each**2) * noise
     return Simulated(design, scaling, y, signals, pool)
 
 
 def target_of(kind: TargetKind, rows: int) -> FloatArray:
-    """Return a target: as many of every class, or numbers as evenly, as is typical."""
+    """Return a typical target: classes in their shares, or evenly spaced normal quantiles."""
     if kind.classes == 2:
         positive = min(rows - 1, max(1, round(kind.share * rows)))
         return np.where(np.arange(rows) < positive, 1.0, -1.0)
@@ -113,15 +115,15 @@ def _quantiles(rows: int) -> FloatArray:
     return np.array([inverse((i + 0.5) / rows) for i in range(rows)])
 
 
-def _told(
+def _signal_part(
     kind: TargetKind, y: FloatArray, effects: FloatArray, rng: "np.random.Generator"
 ) -> FloatArray:
-    """Return what features tell of the target: with the noise to come they have variance 1."""
+    """Return the part of features that depends on the target; noise completes the variance to 1."""
     if kind.classes == 2:
         shifts = np.array([class_shift(effect, kind.share) for effect in effects])
         return np.outer(y / 2 + 0.5 - kind.share, shifts * np.sqrt(1 - effects**2))
     if kind.classes > 2:
-        # Classes have no order: every feature has means of its own.
+        # Classes have no order, so every feature has its own means of the classes.
         means = rng.standard_normal((kind.classes, len(effects)))
         means = (means - means.mean(axis=0)) / means.std(axis=0)
         return np.asarray(effects * means[y.astype(np.int64)])
@@ -129,14 +131,15 @@ def _told(
 
 
 def standardized(y: FloatArray) -> FloatArray:
-    """Return a numeric target as numbers with mean 0 and variance 1."""
+    """Return a numeric target, scaled to mean 0 and variance 1."""
     return (y - _CENTER) / _DEVIATION
 
 
 def null_scores(pool: FloatArray, count: int, uniforms: FloatArray) -> FloatArray:
-    """Return scores of `count` features that do not matter, like those of the pool.
+    """Return scores of `count` features that do not matter, distributed like those of the pool.
 
-    With no more than the pool has, some of it, by the order of the uniforms; else descending.
+    If the pool has as many, a random part of it, in the order of the uniforms; else new scores,
+    descending.
     """
     if count <= len(pool):
         chosen: IntArray = np.argsort(uniforms[: len(pool)])[:count]
@@ -149,6 +152,6 @@ def null_scores(pool: FloatArray, count: int, uniforms: FloatArray) -> FloatArra
     slope, start = np.polyfit(-np.log(shares[:fitted]), ordered[:fitted] ** 2, 1)
     tail = np.searchsorted(wanted, _TAIL)
     squares = start - slope * np.log(np.maximum(wanted[:tail], 1e-300))
-    # The tail goes on where the pool's scores end.
+    # The tail must not fall below the score at which it begins.
     found[:tail] = np.sqrt(np.maximum(squares, found[tail] ** 2))
     return found

@@ -1,4 +1,4 @@
-"""A plan in words and a table, for a terminal of 80 columns."""
+"""A plan as text with a table, for a terminal of 80 columns; and its words, for other formats."""
 
 import math
 import textwrap
@@ -13,7 +13,7 @@ _WIDTH = 80
 
 
 def plan_text(plan: Plan) -> str:
-    """Return all of a plan."""
+    """Return the whole plan as text."""
     parts = [
         wrapped(guessed_words(plan)),
         wrapped(heading_words(plan)) + "\n" + _table(plan),
@@ -23,7 +23,7 @@ def plan_text(plan: Plan) -> str:
 
 
 def plan_block(plan: Plan) -> str:
-    """Return a plan as a few lines of HTML for a notebook."""
+    """Return a plan as a short block of HTML for a notebook."""
     facts: list[Fact] = [
         ("guessed", guessed_words(plan)),
         ("use", f"{plan.advice.method}: {plan.advice.why}"),
@@ -37,12 +37,12 @@ def plan_block(plan: Plan) -> str:
 
 
 def wrapped(text: str) -> str:
-    """Return a paragraph in lines that fit."""
+    """Return a paragraph, wrapped to the width of the terminal."""
     return textwrap.fill(printable(text), _WIDTH, break_long_words=True, break_on_hyphens=False)
 
 
 def guessed_words(plan: Plan) -> str:
-    """Return what was guessed."""
+    """Return the guesses in words."""
     request, design = plan.request, plan.request.design
     effects = design.effects.each
     how = f"a correlation of {effects[0]:.2g}"
@@ -59,14 +59,14 @@ def guessed_words(plan: Plan) -> str:
 
 
 def opened_words(plan: Plan) -> str:
-    """Return which tables were opened."""
+    """Return in words which tables were opened."""
     if plan.like is None:
         return "No table was opened."
     return f"No table was opened but {plan.like}, which must be public or synthetic."
 
 
 def heading_words(plan: Plan) -> str:
-    """Return what the table is about."""
+    """Return the sentence above the table, which explains it."""
     k = plan.request.k
     picks = f"up to {k} picks" if plan.request.up_to else f"{k} picks" if k > 1 else "the pick"
     return (
@@ -76,12 +76,12 @@ def heading_words(plan: Plan) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in words."""
+    """Return a share as a percentage."""
     return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else f"{100 * share:.1g} %"
 
 
 def table_rows(plan: Plan) -> list[list[str]]:
-    """Return the table of all methods and epsilons, its head first."""
+    """Return the table of all methods and epsilons; the first row is its head."""
     up_to = ["picks"] if plan.request.up_to else []
     rows = [["epsilon", *map(str, plan.curves), *up_to, "weakest effect", "odds"]]
     for epsilon in plan.request.epsilons:
@@ -94,25 +94,25 @@ def table_rows(plan: Plan) -> list[list[str]]:
 
 
 def _table(plan: Plan) -> str:
-    """Return the same as text."""
+    """Return the table as text."""
     rows = table_rows(plan)
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     return "\n".join(_line(row, widths) for row in rows)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Return a line of a table, its cells flush right."""
+    """Return a line of the table, with its cells aligned right."""
     padded = (cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
     return "  ".join(padded)
 
 
 def _share(low: float, middle: float, high: float) -> str:
-    """Return what is expected, and its range."""
+    """Return the expected share and its range."""
     return f"{100 * middle:.0f} % ({100 * low:.0f}-{100 * high:.0f})"
 
 
 def odds_words(epsilon: float) -> str:
-    """Return to what odds a release at this epsilon can bring whoever began with 1:1."""
+    """Return the odds that a release at this epsilon can give someone who starts from 1:1."""
     most = odds(epsilon)
     if most >= 1e6:
         return f"10^{epsilon / math.log(10):.0f}:1"
@@ -120,7 +120,7 @@ def odds_words(epsilon: float) -> str:
 
 
 def answer_words(plan: Plan) -> list[str]:
-    """Return the answers below the table, a paragraph each."""
+    """Return the answers below the table, one paragraph each."""
     lines = [f"Use {plan.advice.method}: {plan.advice.why}.", needed_words(plan)]
     lines.append(_effect_words(plan))
     shown = _shown_epsilon(plan)
@@ -136,7 +136,7 @@ def answer_words(plan: Plan) -> list[str]:
 
 
 def needed_words(plan: Plan) -> str:
-    """Return from which epsilon on the wanted share is found."""
+    """Return in words from which epsilon on the wanted share of picks is right."""
     wanted = percent(plan.request.find)
     needed = {method: curve.needed(plan.request.find) for method, curve in plan.curves.items()}
     if all(expected is None for expected, _, _ in needed.values()):
@@ -156,7 +156,7 @@ def needed_words(plan: Plan) -> str:
 
 
 def _needed(expected: float | None, best: float | None, worst: float | None) -> str:
-    """Return from which epsilon on one method finds enough."""
+    """Return in words from which epsilon on one method reaches the wanted share."""
     least = "none" if best is None else f"{best:g}"
     most = f"none up to {LARGEST:g}" if worst is None else f"{worst:g}"
     middle = f"at no epsilon up to {LARGEST:g}" if expected is None else f"from {expected:g} on"
@@ -164,7 +164,7 @@ def _needed(expected: float | None, best: float | None, worst: float | None) -> 
 
 
 def _effect_words(plan: Plan) -> str:
-    """Return what the weakest effects are."""
+    """Return the explanation of the column `weakest effect`."""
     request = plan.request
     words = (
         f"The weakest effect that is likely found, by {plan.advice.method}: if all that matter had "
@@ -177,19 +177,19 @@ def _effect_words(plan: Plan) -> str:
 
 
 def _areas(known: Sequence[tuple[float, float]], kind: TargetKind) -> str:
-    """Return the weakest effects as areas."""
+    """Return the weakest effects as areas under the ROC curve."""
     return ", ".join(f"{auc_of_correlation(r, kind.share):.2f} at {e:g}" for e, r in known)
 
 
 def _shown_epsilon(plan: Plan) -> float:
-    """Return the epsilon to explain: the first that is enough, or the last."""
+    """Return the epsilon to explain: the first that reaches the wanted share, or the last."""
     expected = plan.curves[plan.advice.method].needed(plan.request.find)[0]
     epsilons = plan.request.epsilons
     return next((e for e in epsilons if expected is not None and e >= expected), epsilons[-1])
 
 
 def balance_words(balance: Balance, neighbors: str) -> str:
-    """Return what a ledger would have left."""
+    """Return in words what a ledger would have left."""
     fits = [f"{left} after {e:g}" for e, left in balance.after.items() if left is not None]
     over = [f"{e:g}" for e, left in balance.after.items() if left is None]
     words = f"The ledger {balance.ledger} has {balance.left} of {balance.limit} left"

@@ -1,1 +1,1 @@
-"""`preprocess`: bounded tables. Sees rows, releases nothing."""
+"""The command `preprocess`: makes bounded tables. It sees rows, and releases nothing."""

@@ -1,4 +1,4 @@
-"""`dpsel.preprocess` and `dpsel.provenance`, and what they share with the command."""
+"""`dpsel.preprocess` and `dpsel.provenance`, and the code that they share with the command."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -25,29 +25,29 @@ _PREPROCESS: tuple[type[Dataclass], ...] = (
 
 @frozen
 class Preprocessed:
-    """A bounded table, and how it was made. As private as the raw one: not for release.
+    """A bounded table, and how it was made. It is as private as the raw one: not for release.
 
-    `dpsel.select` takes it for a table, and so does whatever reads Arrow streams.
+    `dpsel.select` accepts it as a table, and so does anything that reads Arrow streams.
     """
 
     provenance: Provenance
     table: Any | None = field(repr=False)
-    """A pyarrow table that carries the record; None if it was written to a file."""
+    """A pyarrow table with the record in its metadata; None if it was written to a file."""
     output: str | None
-    """The file that was written, if one was asked for."""
+    """The file that was written, if any."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return how the table was made, as plain values."""
         return self.provenance.to_dict()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return the rows, with the record, as a stream of Arrow."""
+        """Return the rows and the record as an Arrow stream."""
         if self.table is None:
             raise UsageError(f"this table was written to {self.output}; read it from there")
         return self.table.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        """Return what a selection from it can promise, and where it is."""
+        """Return how the table was scaled, and where it is."""
         made = self.provenance
         if made.data_dependent:
             scope = f"scaling from the data: {', '.join(made.read_off_the_data)}"
@@ -91,7 +91,7 @@ def preprocess(
     """Turn a raw table into a bounded one for `select`, with a record of what was done.
 
     With `bounds` only public inputs are used, and the guarantee of `select` covers every step.
-    Without them, centre and scale are read off the data, and it covers the selection only.
+    Without them, center and scale are read off the data, and it covers only the selection.
 
     Privacy:
         Guarantee: none; the table is as private as the raw one.
@@ -99,9 +99,9 @@ def preprocess(
 
     Args:
         table: A path or a frame, as for `select`, or a GEO series matrix.
-        output: Write the table to this .parquet, .csv or .arrow file; else it is returned.
+        output: Write the table to this .parquet, .csv or .arrow file; otherwise it is returned.
         target: The column to predict.
-        person: The column that says whose row it is: passed on as it is, for `select`.
+        person: The column that says whose row it is; passed on unchanged, for `select`.
         features: Names or globs of the columns to choose from; all others if empty.
         exclude: Names or globs of columns to leave out.
         positive: The label of the target that counts 1; any other counts -1.
@@ -110,13 +110,13 @@ def preprocess(
         bounds: Public bounds: `{"age": (0, 120)}`, a TOML or JSON file, or a mapping of its shape.
         center: What becomes 0: `mean`, `median` or `none`.
         scale: What becomes 1: `max-abs`, `robust` or `none`.
-        clip: With `scale="robust"`: clip at so many robust standard deviations.
-        missing: What a missing cell becomes: `zero`, the centre, or the column's `mean` or
+        clip: With `scale="robust"`: clip at this many robust standard deviations.
+        missing: What a missing cell becomes: `zero`, the center, or the column's `mean` or
             `median`.
-        as_is: Change no cell: only turn a table with features in rows round.
-        numeric_target: With `as_is`: the target is numbers, not labels.
+        as_is: Change no cell; only transpose a table with features in rows.
+        numeric_target: With `as_is`: the target is numeric, not labels.
         features_in: `columns`, or `rows` as in genes x samples.
-        labels: With `features_in="rows"`: the file of the samples' labels.
+        labels: With `features_in="rows"`: a file with the samples' labels.
         label_key: For a GEO series matrix: the sample characteristic that is the label.
         input_format: The format of the file, if its name does not tell.
         separator: What separates the cells of a CSV, if its first line does not tell.
@@ -178,7 +178,7 @@ def provenance(
 
 
 def asked_table(table: Any, purpose: Purpose, layout: RawLayout, reading: FileFormat) -> RawTable:
-    """Return the raw table that is asked for, before anything is opened."""
+    """Return the requested raw table, before anything is opened."""
     raw = RawTable(
         table,
         str(purpose.target),

@@ -1,6 +1,6 @@
-"""The options of `preprocess`: each group is a record. `evaluate` shares some of them.
+"""The options of `preprocess`, one record per group. `evaluate` shares some of them.
 
-Imports nothing heavy: the command line shows these, and `--help` is instant.
+It imports nothing heavy: the command line shows these options, and `--help` must be instant.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ COLUMNS, METHOD, OUTPUT = "Columns", "Method", "Output"
 
 
 class Center(StrEnum):
-    """What becomes 0."""
+    """The value of a column that becomes 0."""
 
     MEAN = "mean"
     MEDIAN = "median"
@@ -25,28 +25,28 @@ class Center(StrEnum):
 
 
 class Scale(StrEnum):
-    """What becomes 1."""
+    """The distance from the center that becomes 1."""
 
     MAX_ABS = "max-abs"
-    """The farthest value from the centre: the paper's."""
+    """That of the farthest value, as in the paper."""
 
     ROBUST = "robust"
-    """So many robust standard deviations; what is farther is clipped."""
+    """A number of robust standard deviations; values farther away are clipped."""
 
     NONE = "none"
-    """1 itself; what is farther is clipped."""
+    """1 itself; values farther away are clipped."""
 
 
 DEFAULT_CLIP = 0.75
-"""Of `benchmarks/clipping.py`: the largest at which robust scaling does as well at epsilon 5 as the
-paper's at 10, on real tables and synthetic ones."""
+"""From `benchmarks/clipping.py`: the largest value at which robust scaling does as well at epsilon
+5 as the paper's scaling at 10, on real and synthetic tables."""
 
 
 class Missing(StrEnum):
     """What a missing value becomes."""
 
     ZERO = "zero"
-    """The centre."""
+    """The value that becomes 0: the column's center."""
 
     MEAN = "mean"
     MEDIAN = "median"
@@ -62,13 +62,13 @@ class TableFormat(StrEnum):
 
 @frozen(kw_only=True)
 class Purpose:
-    """What a table is wanted for: to predict a target, for persons or rows; or to be shown."""
+    """What to do with a table: predict a target, for persons or rows, or show its record."""
 
     target: str | None = option("--target COLUMN", "The column to predict.", None, shown=False)
-    show: str | None = option("--show FILE", "Print how a table was preprocessed, and stop.", None)
+    show: str | None = option("--show FILE", "Print how a table was preprocessed, and exit.", None)
     person: str | None = option(
         "--person COLUMN",
-        "The column that says whose row it is: pass it on as it is, for `dpsel select`.",
+        "The column that identifies the person: copied unchanged, for `dpsel select`.",
         None,
         panel=COLUMNS,
     )
@@ -79,17 +79,20 @@ class Coding:
     """How a target of labels becomes numbers."""
 
     encode_target: bool = option(
-        "--encode-target", "Code the target's labels as 0, 1, 2, ...", False, panel=COLUMNS
+        "--encode-target", "Encode the target's labels as 0, 1, 2, ...", False, panel=COLUMNS
     )
     classes: str | tuple[str, ...] | None = option(
         "--classes A,B,C",
-        "The labels in the order of their codes. Public: nothing is read off the data.",
+        "The labels in the order of their codes. Public: nothing is read from the data.",
         None,
         shown="sorted, as found in the data",
         panel=COLUMNS,
     )
     numeric_target: bool = option(
-        "--numeric-target", "With --as-is: the target is numbers, not labels.", False, panel=COLUMNS
+        "--numeric-target",
+        "With --as-is: the target is numeric, not labels.",
+        False,
+        panel=COLUMNS,
     )
 
 
@@ -99,20 +102,21 @@ class ScalingMethod:
 
     bounds: str | Path | Mapping[str, Any] | None = option(
         "--bounds FILE",
-        "Public bounds, in TOML or JSON: the way to an end-to-end guarantee.",
+        "Public bounds, in TOML or JSON, for an end-to-end guarantee.",
         None,
         panel=METHOD,
     )
     center: Center | None = option(
         "--center",
-        "What becomes 0.",
+        "The value that becomes 0.",
         None,
         shown="mean; median with --scale robust",
         panel=METHOD,
     )
     scale: Scale | None = option(
         "--scale",
-        "What becomes 1: the farthest value, so many robust deviations, or 1.",
+        "The distance from the center that becomes 1: the largest, C robust standard deviations "
+        "(see --clip), or 1.",
         None,
         shown="max-abs",
         panel=METHOD,
@@ -125,13 +129,13 @@ class ScalingMethod:
     )
     missing: Missing = option(
         "--missing",
-        "What a missing cell becomes: the centre, or the column's mean or median.",
+        "What a missing cell becomes: the center, or the column's mean or median.",
         Missing.ZERO,
         panel=METHOD,
     )
     as_is: bool = option(
         "--as-is",
-        "With genes in rows: turn the table round, and change no cell. The methods stump and "
+        "With genes in rows: transpose the table, and change no cell. The methods stump and "
         "kendall need no scaling.",
         False,
         panel=METHOD,
@@ -144,16 +148,16 @@ class RawLayout:
 
     features_in: Orientation = option(
         "--features-in",
-        "Whether a feature is a column, or a row as in genes x samples.",
+        "Whether features are columns, or rows as in genes x samples.",
         Orientation.COLUMNS,
         panel=INPUT,
     )
     labels: str | None = option(
-        "--labels FILE", "With --features-in rows: the samples' labels.", None, panel=INPUT
+        "--labels FILE", "With --features-in rows: the labels of the samples.", None, panel=INPUT
     )
     label_key: str | None = option(
         "--label-key KEY",
-        "For a GEO series matrix: the sample characteristic that is the label.",
+        "For a GEO series matrix: the sample characteristic to use as the label.",
         None,
         panel=INPUT,
     )
@@ -167,14 +171,14 @@ class TableWriting:
         "--format",
         "The format to write.",
         None,
-        shown="by OUTPUT's name; parquet for -",
+        shown="from the name of OUTPUT; parquet for -",
         panel=OUTPUT,
     )
     float32: bool = option("--float32", "Write 32-bit numbers: half the size.", False, panel=OUTPUT)
     force: bool = option("--force", "Replace an existing output file.", False, panel=OUTPUT)
 
     def format_of(self, output: str) -> TableFormat:
-        """Return the format that was asked for, or that the name of the output tells."""
+        """Return the requested format, or the one that the name of the output implies."""
         if self.table_format is not None:
             return self.table_format
         if output == "-":

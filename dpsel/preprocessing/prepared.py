@@ -1,4 +1,4 @@
-"""How a table will be written, and what that changes: for the data's holder only."""
+"""How a table will be written, and what that changes, for the data's holder only."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,39 +14,40 @@ from dpsel.tables.columns import Layout
 from dpsel.tables.labels import TargetCoding, distinct_labels, is_number
 from dpsel.tables.provenance import Provenance
 
-# With two classes an order is only a sign, and two numbers may well be two classes.
+# From this many classes on there are notes: with two, the order of codes is only a sign, and two
+# numbers may well be two classes.
 _CLASSES = 3
-# So large a share of cells without a use is a mistake, most likely.
+# A larger share of clipped or missing cells is most likely a mistake.
 _MOST = 0.5
 
 
 @frozen
 class Prepared:
-    """What is known once the table was looked at: how to read it, and how to scale it."""
+    """What is known after a first look at the table: how to read it and how to scale it."""
 
     layout: Layout
     coding: TargetCoding
     scaling: Scaling | None
-    """None where cells are written as they are."""
+    """None if cells are written unchanged."""
     provenance: Provenance
     kept: Iterable[FloatArray] | None
-    """All rows, if they were kept, so that they need not be read again; to be gone through once."""
+    """All rows, if they were kept, so that they need not be read again; iterate over them once."""
     names: tuple[str, ...]
-    """The columns to write: features, target, and the persons if they are passed on."""
+    """The columns to write: features, target, and the person column if it is passed on."""
     passed: int | None
-    """Which column is passed on as it is, if one is: that of the persons, or of labels."""
+    """The column that is passed on unchanged, if any: that of the persons, or of labels."""
     passed_type: Any | None
     """Its Arrow type."""
 
     @property
     def passes_labels(self) -> bool:
-        """Return whether the target is passed on as it is, as labels."""
+        """Return whether the target is passed on unchanged, as labels."""
         return self.passed == self.layout.target
 
 
 @dataclass
 class Changes:
-    """What was changed: for the data's holder only."""
+    """Counts of what was changed, for the data's holder only."""
 
     cells: int = 0
     missing: int = 0
@@ -54,7 +55,7 @@ class Changes:
     rows: int = 0
     unlabelled: int = 0
     codes: set[float] = field(default_factory=set)
-    """What labels were coded as, those of the rows that have one."""
+    """The codes of the labels that occur in the rows."""
     labels: set[str] = field(default_factory=set)
     """The labels that were passed on."""
 
@@ -74,20 +75,20 @@ class Changes:
             self.codes.update(np.unique(labelled).tolist())
 
     def count_labels(self, column: Any) -> None:
-        """Count the labels of some rows, which are passed on as they are."""
+        """Count the labels of some rows, which are passed on unchanged."""
         labels, codes = distinct_labels(column)
         found = [labels[code] if code >= 0 else None for code in codes.tolist()]
         self.unlabelled += found.count(None)
         self.labels.update(label for label in found if label is not None)
 
     def label_notes(self, prepared: Prepared, target: str, labels: str | None) -> list[str]:
-        """Return what the holder should know about labels, which a file `labels` may hold."""
+        """Return notes for the holder about labels, which may come from a file `labels`."""
         coding = prepared.coding
-        asked = {1.0: coding.positive} if coding.positive is not None else {}
-        asked |= {float(code): label for code, label in enumerate(coding.classes or ())}
+        named = {1.0: coding.positive} if coding.positive is not None else {}
+        named |= {float(code): label for code, label in enumerate(coding.classes or ())}
         notes = [
             f"no row has the label '{label}' in '{target}'"
-            for code, label in asked.items()
+            for code, label in named.items()
             if code not in self.codes
         ]
         of_text = coding.of_text or prepared.passes_labels
@@ -112,7 +113,10 @@ class Changes:
         return notes
 
     def cell_notes(self, prepared: Prepared, *, turned: bool) -> list[str]:
-        """Return what the holder should know about cells of no use; the table may be `turned`."""
+        """Return notes for the holder about clipped and missing cells.
+
+        `turned` says that the raw table has features in rows.
+        """
         notes = []
         if self.clipped > _MOST * self.cells:
             remedy = {
@@ -129,7 +133,7 @@ class Changes:
         return notes
 
     def described(self, prepared: Prepared) -> list[tuple[str, str]]:
-        """Return what changed, in words and shares: never in rows."""
+        """Return what changed as names and values, in shares, never in numbers of rows."""
         coding, made = prepared.coding, prepared.provenance
         method = "public bounds" if made.bounds is not None else f"{made.center}, {made.scale}"
         if prepared.scaling is None:

@@ -21,7 +21,7 @@ from dpsel.tables.labels import class_list
 
 @frozen
 class PreprocessRequest:
-    """All choices of one run; `bounds` are public, and without them the data decide."""
+    """All choices of one run. Without `bounds`, which are public, the data decide the scaling."""
 
     wanted: Wanted
     positive: str | None
@@ -34,27 +34,27 @@ class PreprocessRequest:
     missing: Missing
     threads: int
     as_is: bool = False
-    """Whether cells are written as they are, and so are labels."""
+    """Whether cells and labels are written unchanged."""
 
     @property
     def needs_medians(self) -> bool:
-        """Return whether a median has to be found."""
+        """Return whether medians are needed."""
         by_median = self.center is Center.MEDIAN or self.scale is Scale.ROBUST
         return self.missing is Missing.MEDIAN or (self.bounds is None and by_median)
 
     @property
     def needs_statistics(self) -> bool:
-        """Return whether anything has to be found out about the columns."""
+        """Return whether any statistics of the columns are needed."""
         return not self.as_is and (self.bounds is None or self.missing is not Missing.ZERO)
 
     @property
     def scales_labels(self) -> bool:
-        """Return whether coded labels are scaled by the data; with nothing else they are not."""
+        """Return whether coded labels are scaled by the data, which is so if features are."""
         by_data = self.center is not Center.NONE or self.scale is not Scale.NONE
         return self.wanted.labels and self.bounds is None and by_data
 
     def read_off_the_data(self) -> tuple[str, ...]:
-        """Return what the data decide."""
+        """Return, in words, what is read off the data."""
         found = []
         if self.encode and self.classes is None:
             found.append("the target's labels")
@@ -118,7 +118,7 @@ def make_preprocess_request(
 
 
 def _refuse_changes(columns: FeatureColumns, coding: Coding, method: ScalingMethod) -> None:
-    """Refuse options that say how cells are changed, where none is."""
+    """Refuse options that say how cells are changed, because `--as-is` changes none."""
     if coding.encode_target or coding.classes is not None or columns.positive is not None:
         raise UsageError(
             "--as-is leaves labels as they are; name them in `dpsel select`, with --positive LABEL "
@@ -137,17 +137,17 @@ def _refuse_changes(columns: FeatureColumns, coding: Coding, method: ScalingMeth
 
 
 def _keeps_labels(coding: Coding, method: ScalingMethod) -> bool:
-    """Return whether the target's labels are written as they are."""
+    """Return whether the target's labels are written unchanged."""
     return method.as_is and not coding.numeric_target
 
 
 def _classes(given: str | tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Return the labels that are named, if any are."""
+    """Return the labels that the user named, None if there are none."""
     if given is None:
         return None
     return class_list(given.split(",") if isinstance(given, str) else given)
 
 
 def _default_center(scale: Scale) -> Center:
-    """Return the centre that goes with a scale."""
+    """Return the default center for a scale."""
     return Center.MEDIAN if scale is Scale.ROBUST else Center.MEAN

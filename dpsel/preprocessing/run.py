@@ -1,4 +1,4 @@
-"""From raw tables to bounded ones: find the scaling, then write every row with it."""
+"""From raw tables to bounded ones: find the scaling, then apply it to every row."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -37,9 +37,9 @@ from dpsel.tables.spill import Spill, memory_asked, memory_for_tables
 from dpsel.tables.table import RowReader, Table, read_batches
 from dpsel.tables.transposed import RawTable, labels_of
 
-# Tables up to this many cells are kept as they are read: 256 MB. $DPSEL_MEMORY says otherwise;
-# medians take that many copies.
+# Tables of up to this many cells, 256 MB, are kept in memory, unless $DPSEL_MEMORY is set.
 CELLS_IN_MEMORY = 1 << 25
+# How many copies of a table medians take.
 _COPIES = 3
 _EXACT = "exact"
 
@@ -50,11 +50,11 @@ Opener = Callable[[], Table]
 def preprocess_table(
     raw: RawTable, request: PreprocessRequest, outputs: Outputs, reporter: Reporter
 ) -> Provenance:
-    """Read, scale, write, and tell the holder; return the record of what was done.
+    """Read, scale and write a table, and report to the holder; return the record of what was done.
 
     Privacy:
-        Guarantee: none; the written table is as private as the raw one, and what the reporter is
-            told is for the data's holder only.
+        Guarantee: none; the written table is as private as the raw one, and what is reported is
+            for the data's holder only.
         Tested by: tests/cli/test_preprocess.py
     """
     open_again = raw.opener(labels_are_numbers=not request.wanted.labels)
@@ -72,14 +72,14 @@ def preprocess_table(
     outputs.table.commit()
     if outputs.record is not None:
         outputs.record.write(sidecar_text(prepared.provenance, writer.digest()).encode())
-    _tell(raw, request.wanted.target, prepared, changes, reporter)
+    _report(raw, request.wanted.target, prepared, changes, reporter)
     return prepared.provenance
 
 
 def preprocess_in_memory(
     raw: RawTable, request: PreprocessRequest, reporter: Reporter, *, single: bool
 ) -> tuple[Any, Provenance]:
-    """Read, scale, and tell the holder; return an Arrow table and the record that it carries.
+    """Read and scale a table, and report to the holder; return an Arrow table and its record.
 
     Privacy:
         Guarantee: none, as for `preprocess_table`.
@@ -90,14 +90,14 @@ def preprocess_in_memory(
     made = prepared.provenance
     writer = MemoryWriter(prepared.names, made, prepared.passed_type, single=single)
     changes = write_prepared(open_again, prepared, writer, reporter, request.threads)
-    _tell(raw, request.wanted.target, prepared, changes, reporter)
+    _report(raw, request.wanted.target, prepared, changes, reporter)
     return writer.table(), made
 
 
-def _tell(
+def _report(
     raw: RawTable, target: str, prepared: Prepared, changes: Changes, reporter: Reporter
 ) -> None:
-    """Tell the holder what changed."""
+    """Report to the holder what changed."""
     labels = None if raw.labels is None else public_place(raw.labels)
     reporter.table("what changed", changes.described(prepared))
     for note in (
@@ -113,7 +113,7 @@ def _tell(
 
 
 def recorded_provenance(place: Any, reading: FileFormat) -> Provenance:
-    """Return how a table was made."""
+    """Return the record of how a table was made; refuse a table without one."""
     with unchanged_table(open_table(place, reading)) as table:
         if isinstance(table, DelimitedTable):
             table.read_through()
@@ -128,7 +128,7 @@ def recorded_provenance(place: Any, reading: FileFormat) -> Provenance:
 
 
 def prepare(open_again: Opener, request: PreprocessRequest, reporter: Reporter) -> Prepared:
-    """Look at a table as often as it takes to know how to scale it."""
+    """Read a table as often as needed to know how to scale it."""
     with unchanged_table(open_again()) as table:
         chosen = choose_columns(table.columns, request.wanted, table.label)
         kinds = [column.kind for column in table.columns]
@@ -162,7 +162,7 @@ def prepare(open_again: Opener, request: PreprocessRequest, reporter: Reporter) 
 
 
 def _passed_type(open_again: Opener, passed: int | None, kinds: Sequence[Kind]) -> Any | None:
-    """Return the type in which a column is passed on, if one is."""
+    """Return the Arrow type in which a column is passed on, None if no column is."""
     if passed is None:
         return None
     with unchanged_table(open_again()) as table:
@@ -172,7 +172,7 @@ def _passed_type(open_again: Opener, passed: int | None, kinds: Sequence[Kind]) 
 def _bounds(
     request: PreprocessRequest, layout: Layout, names: list[str], coding: TargetCoding
 ) -> Bounds | None:
-    """Return the public bounds of features and target, if there are any."""
+    """Return the public bounds of features and target, None if there are none."""
     if request.bounds is None:
         return None
     bounds = request.bounds.resolve(
@@ -212,7 +212,7 @@ def write_prepared(
     reporter: Reporter,
     threads: int,
 ) -> Changes:
-    """Write every row of a table, scaled or not, and its person or label as it is.
+    """Write every row of a table, scaled or not, with its person or label unchanged.
 
     Privacy:
         Guarantee: none; the written table is as private as the one that was read.
@@ -227,10 +227,11 @@ def write_prepared(
 
         def add(rows: FloatArray) -> None:
             changes.count(rows, prepared)
-            these = None if passed is None else passed.next(len(rows))
+            passed_on = None if passed is None else passed.next(len(rows))
             if prepared.passes_labels:
-                changes.count_labels(these)
-            writer.write(rows if prepared.scaling is None else prepared.scaling.apply(rows), these)
+                changes.count_labels(passed_on)
+            scaled = rows if prepared.scaling is None else prepared.scaling.apply(rows)
+            writer.write(scaled, passed_on)
 
         if prepared.kept is not None:
             for rows in prepared.kept:
@@ -242,11 +243,11 @@ def write_prepared(
     return changes
 
 
-class _RowsRead:
-    """All rows of a table: few as they were read, more in a spill if they are needed again."""
+class _RowBuffer:
+    """All rows of a table: in memory if they are few, else in a spill if medians need them."""
 
     def __init__(self, columns: int, *, needed: bool) -> None:
-        """Begin without a row; `needed` says whether rows are needed that do not fit in memory."""
+        """Begin without a row; `needed` says whether to keep rows that do not fit in memory."""
         self._columns = columns
         self._needed = needed
         self._most = _cells_in_memory()
@@ -267,7 +268,7 @@ class _RowsRead:
         self._few.clear()
 
     def statistics(self) -> ColumnStatistics:
-        """Return the statistics of all columns, of as many at a time as fit in memory."""
+        """Return the statistics of all columns, computed for as many at a time as fit in memory."""
         spill = self._spill
         if spill is None:
             return exact_statistics(np.concatenate([np.empty((0, self._columns)), *self._few]))
@@ -275,7 +276,7 @@ class _RowsRead:
         return joined_statistics([exact_statistics(columns) for columns in groups])
 
     def kept(self) -> Iterable[FloatArray] | None:
-        """Return all rows again, if they were kept."""
+        """Return all rows again, None if they were not kept."""
         if self._spill is not None:
             return (rows for _, rows in self._spill.row_chunks())
         return self._few if self._cells <= self._most else None
@@ -288,12 +289,12 @@ def _statistics(
     request: PreprocessRequest,
     reporter: Reporter,
 ) -> tuple[ColumnStatistics, Iterable[FloatArray] | None, str | None]:
-    """Return the statistics of features and target, all rows if they are kept, and a word.
+    """Return the statistics of features and target, all rows if they were kept, and a word.
 
-    The word says how closely medians were found, if any were.
+    The word says how exact the medians are, None if there are none.
     """
     columns, medians = len(layout.features) + 1, request.needs_medians
-    moments, read = Moments(columns), _RowsRead(columns, needed=medians)
+    moments, read = Moments(columns), _RowBuffer(columns, needed=medians)
 
     def look(batch: Batch) -> tuple[FloatArray, Moments | None]:
         rows = _rows(batch)
@@ -312,7 +313,10 @@ def _statistics(
 
 
 def _cells_in_memory() -> int:
-    """Return how many cells are kept: by what the user says, or as many wherever there is room."""
+    """Return how many cells to keep in memory: as many as fit, up to a limit of our own.
+
+    The limit is the same on every machine. It does not apply if the user sets $DPSEL_MEMORY.
+    """
     most = memory_for_tables() // (_COPIES * np.dtype(np.float64).itemsize)
     return min(most, CELLS_IN_MEMORY) if memory_asked() is None else most
 
@@ -330,7 +334,7 @@ def _scaling(
         assert statistics is not None
         scaling = data_scaling(statistics, request.center, request.scale, request.clip)
         if request.scales_labels:
-            # Labels have no outliers: theirs is always the paper's.
+            # Labels have no outliers, so they are always scaled as in the paper.
             labels = data_scaling(statistics, Center.MEAN, Scale.MAX_ABS, request.clip)
             scaling = scaling.with_last(labels)
         elif coding.of_text:
@@ -351,7 +355,7 @@ def _reduce(
     threads: int,
     reporter: Reporter,
 ) -> None:
-    """Go through a table once."""
+    """Read a table once, and add up `work(batch)` over its batches."""
     with unchanged_table(open_again()) as table:
         reporter.size(file_bytes(table))
         batches: Iterator[Any] = table.pending_batches(layout, RowReader(coding))

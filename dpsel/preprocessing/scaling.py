@@ -1,4 +1,4 @@
-"""Centre, scale and clip columns to [-1, 1]: by public bounds, or by what the data say."""
+"""Center, scale and clip columns to [-1, 1], by public bounds or by statistics of the data."""
 
 import math
 from dataclasses import replace
@@ -21,10 +21,10 @@ def check_clip(clip: float) -> None:
 
 @frozen
 class Scaling:
-    """x becomes (x - center) / scale, clipped to [-1, 1]; a missing x becomes `fill`.
+    """Maps x to (x - center) / scale, clipped to [-1, 1]; a missing x is first set to `fill`.
 
-    Half the scale is kept, because the scale itself may be too large for a number. A scale of 0
-    makes a column 0: it is constant.
+    Half the scale is stored, because the scale itself may be too large for a float. A scale of 0
+    maps a column, which is constant, to 0.
     """
 
     center: FloatArray
@@ -32,10 +32,10 @@ class Scaling:
     fill: FloatArray
 
     def apply(self, X: FloatArray) -> FloatArray:
-        """Return the scaled rows; each depends on no other, given the scaling.
+        """Return the scaled rows; given the scaling, no row depends on another.
 
         Privacy:
-            Guarantee: none; the result is private, and where center, scale or fill were read off
+            Guarantee: none; the result is private, and if center, scale or fill were read off
                 the data, a row depends on all others through them.
             Tested by: tests/preprocessing/test_scaling.py
         """
@@ -46,7 +46,7 @@ class Scaling:
         return np.clip(scaled, -1.0, 1.0, out=scaled)
 
     def filled(self, statistics: ColumnStatistics, missing: Missing) -> "Scaling":
-        """Return the same scaling with what a missing value becomes."""
+        """Return the same scaling with the fill for missing values."""
         fills = {
             Missing.ZERO: self.center,
             Missing.MEAN: statistics.mean,
@@ -60,7 +60,7 @@ class Scaling:
         return Scaling(self.center[columns], self.half_scale[columns], self.fill[columns])
 
     def with_last(self, other: "Scaling") -> "Scaling":
-        """Return the same scaling with another one's last column."""
+        """Return the same scaling with the last column of another one."""
         return Scaling(
             np.append(self.center[:-1], other.center[-1]),
             np.append(self.half_scale[:-1], other.half_scale[-1]),
@@ -74,7 +74,7 @@ class Scaling:
 
 
 def public_scaling(bounds: Bounds) -> Scaling:
-    """Return the scaling by public bounds, the target last."""
+    """Return the scaling by public bounds; the target is the last column."""
     lower = np.append(bounds.lower, bounds.target.lower)
     upper = np.append(bounds.upper, bounds.target.upper)
     center = 0.5 * lower + 0.5 * upper
@@ -84,10 +84,10 @@ def public_scaling(bounds: Bounds) -> Scaling:
 def data_scaling(
     statistics: ColumnStatistics, center: Center, scale: Scale, clip: float
 ) -> Scaling:
-    """Return the scaling that the data ask for.
+    """Return the scaling by statistics of the data.
 
     Privacy:
-        Guarantee: none; one row can move centre and scale, and so every other row.
+        Guarantee: none; one row can move center and scale, and so every other row.
         Tested by: tests/preprocessing/test_scaling.py
     """
     centers = {

@@ -1,4 +1,4 @@
-"""Statistics of columns, the same for any order of rows. Not private, not for release."""
+"""Statistics of columns, the same for any order of rows. Without any privacy: not for release."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import numpy as np
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray, NumberArray
 from dpsel.records import frozen
 
-# Sums are whole multiples of 2^-1088, which every product of a 32-bit digit and its unit is.
+# Sums are integer multiples of 2^-1088, because every 32-bit digit times its unit is one.
 _UNIT_BITS = 1088
 _DIGIT_BITS = 32
 _ROWS_AT_ONCE = 1 << 20
@@ -18,22 +18,22 @@ _ROWS_AT_ONCE = 1 << 20
 
 @frozen
 class ColumnStatistics:
-    """One number a column; 0 where a column has no value at all."""
+    """One number per column; 0 for a column without any value."""
 
     mean: FloatArray
     low: FloatArray
     high: FloatArray
     empty: BoolArray
-    """Which columns have no value at all."""
+    """Which columns have no value."""
     median: FloatArray | None = None
     robust_deviation: FloatArray | None = None
 
 
 class Moments:
-    """Counts, exact sums, and extremes of columns, added up over parts of a table."""
+    """Counts, exact sums and extremes of columns, added up over parts of a table."""
 
     def __init__(self, columns: int) -> None:
-        """Start with no row."""
+        """Start without a row."""
         self.count = np.zeros(columns, dtype=np.int64)
         self.total = np.zeros(columns, dtype=object)
         self.low = np.full(columns, np.inf)
@@ -51,7 +51,7 @@ class Moments:
         return found
 
     def add(self, first: int, other: "Moments") -> None:
-        """Add the moments of columns from `first` on."""
+        """Add the moments of the columns from `first` on."""
         some = slice(first, first + len(other.count))
         self.count[some] += other.count
         self.total[some] += other.total
@@ -59,7 +59,7 @@ class Moments:
         self.high[some] = np.maximum(self.high[some], other.high)
 
     def statistics(self) -> ColumnStatistics:
-        """Return mean and extremes, correctly rounded."""
+        """Return means, correctly rounded, and extremes."""
         some = self.count > 0
         return ColumnStatistics(
             means(self.total, self.count),
@@ -72,8 +72,8 @@ class Moments:
 def exact_sums(X: FloatArray) -> NumberArray:
     """Return the exact sum of each column of finite numbers, as integers in units of 2^-1088.
 
-    Numbers are cut into digits of 32 bits, and the digits of one place are added in floating
-    point, exactly, because there are at most 2^20 of them.
+    Numbers are split into digits of 32 bits. The digits of one place are added in floating point,
+    which is exact because there are at most 2^20 of them.
     """
     totals = np.zeros(X.shape[1], dtype=object)
     for first in range(0, X.shape[0], _ROWS_AT_ONCE):
@@ -99,12 +99,12 @@ def means(totals: NumberArray, counts: IntArray) -> FloatArray:
 
 
 def half_reach(low: FloatArray, high: FloatArray, center: FloatArray) -> FloatArray:
-    """Return half the distance of the farthest value from a centre, which cannot overflow."""
+    """Return half the distance of the farthest value from a center, which cannot overflow."""
     return np.maximum(0.5 * high - 0.5 * center, 0.5 * center - 0.5 * low)
 
 
 NORMAL_MAD = 1.4826
-"""A normal column's standard deviation, in units of its median distance from the median."""
+"""The standard deviation of a normal column, in units of its median distance from the median."""
 
 
 def exact_statistics(X: FloatArray) -> ColumnStatistics:
@@ -127,7 +127,7 @@ def exact_statistics(X: FloatArray) -> ColumnStatistics:
 
 
 def joined_statistics(parts: Sequence[ColumnStatistics]) -> ColumnStatistics:
-    """Return the statistics of `exact_statistics` for columns that were looked at in parts."""
+    """Return the statistics of all columns, from those of some columns at a time."""
     names = [field.name for field in fields(ColumnStatistics)]
     return ColumnStatistics(
         **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
@@ -144,7 +144,7 @@ def _median(values: FloatArray) -> float:
 
 
 def _deviation(values: FloatArray, mean: float) -> float:
-    """Return the standard deviation, the same for any order, in units that cannot overflow."""
+    """Return the standard deviation, the same for any order and without overflow inside."""
     halves = 0.5 * values - 0.5 * mean
     reach = float(np.abs(halves).max())
     if reach == 0.0:

@@ -1,4 +1,4 @@
-"""Writing bounded tables: Parquet, Arrow and CSV, batch by batch."""
+"""Writing bounded tables as Parquet, Arrow or CSV, batch by batch."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -19,12 +19,12 @@ from dpsel.tables.sources import input_files, refuse_part
 
 @frozen
 class Outputs:
-    """Where a bounded table goes, opened before anything is read."""
+    """Where a bounded table is written, opened before anything is read."""
 
     place: str
     table: Output
     record: Output | None
-    """Where the record of a CSV goes, which cannot carry it."""
+    """Where the record of a CSV is written, because a CSV cannot contain it."""
     table_format: TableFormat
     single: bool
     """Whether numbers are written as float32."""
@@ -34,7 +34,7 @@ class Outputs:
 def open_outputs(
     place: str, writing: TableWriting, table: Any, others: Sequence[Any]
 ) -> Iterator[Outputs]:
-    """Open where a table goes; `table` and `others`, if they are files, stay as they are."""
+    """Open the outputs for a table; refuse to overwrite `table` or `others`, if these are files."""
     inputs = [Path(name) for name in others if isinstance(name, str | Path)]
     if isinstance(table, str | Path):
         refuse_part(table, place)
@@ -47,18 +47,18 @@ def open_outputs(
             return opened.enter_context(output)
 
         main = opened_at(place)
-        # It has a digest of the table, which tells whether a guess at all rows is right.
+        # The record has a digest of the table, which reveals whether a guess at all rows is right.
         beside = written is TableFormat.CSV and is_plain(place)
         record = opened_at(str(sidecar(Path(place)))) if beside else None
         yield Outputs(place, main, record, written, writing.float32)
 
 
-# A row group of this many cells is read back a few columns at a time without much waste.
+# A few columns of a row group of this many cells can be read without much waste.
 _CELLS_PER_GROUP = 1 << 23
 
 
 class TableWriter(Protocol):
-    """Takes rows of numbers, and after these a column that is passed on: persons, or labels."""
+    """Writes rows of numbers, and after them a column that is passed on: persons or labels."""
 
     def write(self, rows: FloatArray, passed: Any | None = None) -> None:
         """Write some rows."""
@@ -69,7 +69,7 @@ class TableWriter(Protocol):
         ...
 
     def digest(self) -> str:
-        """Return a digest of what was written, for formats that cannot carry a record."""
+        """Return a digest of what was written, empty for formats that contain the record."""
         ...
 
 
@@ -79,7 +79,7 @@ def open_writer(
     provenance: Provenance,
     passed_type: pa.DataType | None = None,
 ) -> TableWriter:
-    """Return a writer of columns `names`; the last is passed on as it is if it has a type."""
+    """Return a writer of columns `names`; with `passed_type`, the last is passed on unchanged."""
     stream = outputs.table.stream
     if outputs.table_format is TableFormat.CSV:
         return _CsvWriter(stream, names, outputs.single)
@@ -92,7 +92,7 @@ def open_writer(
 def _schema(
     names: Sequence[str], provenance: Provenance, passed_type: pa.DataType | None, *, single: bool
 ) -> pa.Schema:
-    """Return the schema of a bounded table, which carries its record."""
+    """Return the schema of a bounded table, with its record in the metadata."""
     kinds = [pa.float32() if single else pa.float64()] * len(names)
     if passed_type is not None:
         kinds[-1] = passed_type
@@ -122,7 +122,7 @@ class MemoryWriter:
         """Do nothing."""
 
     def digest(self) -> str:
-        """Return nothing: the table carries its record."""
+        """Return nothing: the table contains its record."""
         return ""
 
     def table(self) -> pa.Table:
@@ -169,7 +169,7 @@ class _ParquetWriter:
         return ""
 
     def _flush(self) -> None:
-        """Write what has been waiting as one row group."""
+        """Write the waiting rows as one row group."""
         rows = np.concatenate(self._waiting)
         passed = pa.concat_arrays(self._passed) if self._passed else None
         self._waiting, self._passed, self._cells = [], [], 0
@@ -178,7 +178,7 @@ class _ParquetWriter:
 
 
 class _ArrowWriter:
-    """An Arrow file, or a stream where one cannot go back."""
+    """An Arrow file, or a stream if the output is not seekable."""
 
     def __init__(self, stream: Any, schema: pa.Schema, seekable: bool) -> None:
 
@@ -197,7 +197,7 @@ class _ArrowWriter:
 
 
 class _CsvWriter:
-    """Comma-separated text, with as many digits as it takes to read the same numbers back."""
+    """Comma-separated text, with enough digits to read the same numbers back."""
 
     def __init__(self, stream: Any, names: Sequence[str], single: bool) -> None:
         self._stream = stream
@@ -226,7 +226,7 @@ class _CsvWriter:
         return self._hash.hexdigest()
 
     def _put(self, frame: Any) -> None:
-        """Write a frame of all columns, below the header."""
+        """Write a frame of all columns, the first time with a header."""
         text = frame.write_csv(include_header=self._header).encode()
         self._header = False
         self._hash.update(text)

@@ -1,1 +1,1 @@
-"""`select` and `baseline`: the two commands that release."""
+"""`select` and `baseline`, the two commands that release something."""

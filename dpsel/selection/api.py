@@ -1,4 +1,4 @@
-"""`dpsel.select` and `dpsel.baseline`."""
+"""The Python functions `dpsel.select` and `dpsel.baseline`, and the job that a request needs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ from typing import Any
 from dpsel.budget.account import Run, open_account
 from dpsel.budget.payment import Payment
 from dpsel.cluster.place import Place, Scheduler
-from dpsel.core.release import Selection
+from dpsel.core.selection import Selection
 from dpsel.dictionary.options import DictionaryFile
 from dpsel.errors import UsageError
 from dpsel.options import Dataclass
@@ -27,8 +27,8 @@ from dpsel.selection.options import (
     Statement,
     TargetFacts,
     VoteDrawing,
+    stated_date,
 )
-from dpsel.selection.record import stated_date
 from dpsel.selection.request import Request, make_request, select_run
 from dpsel.selection.run import Job, SelectJob, carry_out
 from dpsel.tables.formats import Reading
@@ -85,16 +85,16 @@ def select(
 ) -> Selection:
     """Select the k features of a table that matter most for a target, with differential privacy.
 
-    What the data's holder should know, such as many cells outside their bounds, is said as a
-    warning; it is not for release.
+    Notes for the data holder, for example that many cells are outside their bounds, are issued as
+    warnings; they are not for release.
 
     Privacy:
-        Domain: any table of at most 2^31 - 1 rows; a cell that is no number counts as the middle
-            of its bounds. Column names and types are public, and so are all arguments.
-        Neighbors: `neighbors`, for one row, or for one `person` with all rows.
+        Domain: any table of at most 2^31 - 1 rows; a cell that is not a number counts as the
+            middle of its bounds. Column names and types are public, and so are all arguments.
+        Neighbors: `neighbors`, for one row, or for one `person` with all their rows.
         Sensitivity: that of the score on bounded rows, times `rows_per_person`.
         Guarantee: (epsilon, delta)-DP for the returned record; none with a `seed`.
-        Assumes: bounds that were not read off the data; no observer of the running time.
+        Assumes: bounds that were not derived from the data; no observer of the running time.
         Tested by: tests/privacy/test_dot_sensitivity.py
 
     Args:
@@ -103,62 +103,63 @@ def select(
         target: The column to predict.
         epsilon: The privacy loss.
         k: How many features to select.
-        up_to: In place of `k`: as many features as epsilon carries, at most so many.
-        rows: With `up_to`: the public number of rows, about; else it is counted for a twentieth of
-            epsilon.
-        features: Names or globs of the columns to choose from; all others if empty.
+        up_to: Instead of `k`: select as many features as epsilon allows, at most this many.
+        rows: With `up_to`: the approximate, public number of rows; if not given, it is estimated
+            with a twentieth of epsilon.
+        features: Names or globs of the columns to choose from; all other columns if empty.
         exclude: Names or globs of columns to leave out.
         positive: The label of the target that counts 1; any other counts -1.
-        classes: The labels of a target with three classes or more, in a list or with commas.
-        share: With `positive`: the public share of rows that have the label, about; else it is
-            found out for a tenth of epsilon.
-        target_center: For a numeric target: a public number that about half of the rows are above;
-            else a median is found for a part of epsilon.
+        classes: The labels of a target with three classes or more, as a list or with commas.
+        share: With `positive`: the approximate, public share of rows with the label; if not given,
+            it is estimated with a tenth of epsilon.
+        target_center: For a numeric target: a public number that about half of the rows exceed; if
+            not given, a median is estimated with a part of epsilon.
         bounds: Public bounds: `{"age": (0, 120)}`, a TOML or JSON file, or a mapping of its shape.
         lower: The public lower bound of every column, together with `upper`.
         upper: The public upper bound of every column.
         dictionary: Public facts about the columns: a TOML file, or a mapping of that shape; see
-            docs/dictionary.md. Other arguments win over it.
-        method: A score and a mechanism by one name: `stump`, which needs no bounds, `dp-sis`, the
-            paper's, `kendall` or `dpkendall`.
-        score: The name of the score, if it is not the method's.
+            docs/guides/dictionary.md. Other arguments override it.
+        method: A name for a score and a mechanism: `stump`, which needs no bounds, `dp-sis`, the
+            paper's method, `kendall` or `dpkendall`.
+        score: The name of a score other than the method's.
         row_ranks: For stump and kendall: score each number by its rank among the features of its
             row, as for expression arrays. It costs no epsilon.
-        mechanism: The name of the mechanism, if it is not the method's.
+        mechanism: The name of a mechanism other than the method's.
         gamma: For the Lipschitz mechanisms: the weight of the worst included score, 0 to 1.
         sampler: For the Lipschitz mechanisms: `lazy` or `direct`.
         delta: For peeling and oneshot-laplace: the delta of an (epsilon, delta) guarantee.
         neighbors: `add-remove` or `replace-one`.
-        person: The column that says whose row it is, to protect persons instead of rows.
-        rows_per_person: At most so many rows of a person count; 1 if not given.
-        input_format: The format of the file, if its name does not tell.
-        separator: What separates the cells of a CSV; by its first line if not given.
-        decimal: The decimal sign of a CSV, a point or a comma.
-        seed: Makes the draw reproducible, for tests; nothing is then guaranteed.
+        person: The column that identifies the person of a row, to protect persons, not rows.
+        rows_per_person: How many rows of each person count, at most; 1 if not given.
+        input_format: The format of the file, if its name does not show it.
+        separator: The separator of a CSV; detected from the first line if not given.
+        decimal: The decimal mark of a CSV, a point or a comma.
+        seed: Makes the draw reproducible, for tests; there is then no guarantee.
         threads: How many threads read and compute; all cores if not given.
-        ledger: The ledger that is charged, before a row is read; that of the environment's
-            DPSEL_LEDGER if not given. `dpsel budget init` makes one.
-        ledger_file: The file of the ledgers, if it is not in its usual place.
-        run_id: The name of this run: under it the ledger returns the same release ever after, and
-            charges it once. The table is then not looked at.
-        note: A line to keep in the ledger, beside the charge.
-        date: A day that the record is to state, `YYYY-MM-DD` or `today`; none if not given.
-        require_ledger: Refuse a run that no ledger is charged for; also if the environment's
-            DPSEL_REQUIRE_LEDGER says so.
+        ledger: The ledger to charge before a row is read; if not given, the one that the
+            environment variable DPSEL_LEDGER names. `dpsel budget init` makes a ledger.
+        ledger_file: The file of the ledgers, if it is not the default one.
+        run_id: The name of this run. The ledger charges it once, and later runs with the same name
+            return the same release, without opening the table.
+        note: A line to keep in the ledger, next to the charge.
+        date: The day that the record states, `YYYY-MM-DD` or `today`; none if not given.
+        require_ledger: Refuse to run without charging a ledger. The environment variable
+            DPSEL_REQUIRE_LEDGER does the same.
         require_end_to_end: Refuse a table or arguments whose guarantee would cover the selection
-            only; also if DPSEL_REQUIRE_END_TO_END says so.
-        cluster: Where to read the table, if not here: `tcp://HOST:PORT` or `tls://HOST:PORT` of a
-            Dask scheduler, or `slurm`. The result is the same; see docs/cluster.md.
-        workers: For SLURM how many to start, else how many to wait for.
+            only. The environment variable DPSEL_REQUIRE_END_TO_END does the same.
+        cluster: Where to read the table, if not on this machine: `tcp://HOST:PORT` or
+            `tls://HOST:PORT` of a Dask scheduler, or `slurm`. The result is the same; see
+            docs/guides/cluster.md.
+        workers: How many workers to start on SLURM, or to wait for on another cluster.
 
     Raises:
-        UsageError: If an argument does not fit.
+        UsageError: If an argument is invalid.
         InputError: If the table, the bounds or the ledger cannot be used.
-        BudgetError: If the ledger has not enough left.
+        BudgetError: If the ledger does not have enough left.
         OutputError: If the ledger cannot be written.
         ClusterError: If the cluster cannot be reached, or is lost.
     """
-    # Before any other name is bound: these are the keywords.
+    # This must come first: before any other name is bound, the locals are the keywords.
     given = {**locals(), "dry_run": False}
     request = make_request(
         record_of(Columns, given),
@@ -232,7 +233,8 @@ def baseline(
         blocks: For two-stage: how many blocks of rows vote; needed under add-remove.
         contiguous: For two-stage: cut blocks in the order of rows, as in the paper's experiment.
         penalty: The weight of the L1 norm in a LASSO.
-        features: See `select`, as for all that follow.
+        features: Names or globs of the columns to choose from. This and what follows is as for
+            `select`.
         exclude: Names or globs of columns to leave out.
         positive: The label of the target that counts 1; any other counts -1.
         bounds: Public bounds: a file, or a mapping.
@@ -243,17 +245,17 @@ def baseline(
         sampler: For the Lipschitz mechanisms: `lazy` or `direct`.
         delta: For peeling and oneshot-laplace: the delta of an (epsilon, delta) guarantee.
         neighbors: `add-remove` or `replace-one`.
-        input_format: The format of the file, if its name does not tell.
-        separator: What separates the cells of a CSV; by its first line if not given.
-        decimal: The decimal sign of a CSV, a point or a comma.
-        seed: Makes the draw reproducible, for tests; nothing is then guaranteed.
+        input_format: The format of the file, if its name does not show it.
+        separator: The separator of a CSV; detected from the first line if not given.
+        decimal: The decimal mark of a CSV, a point or a comma.
+        seed: Makes the draw reproducible, for tests; there is then no guarantee.
         threads: How many threads read and compute; all cores if not given.
-        ledger: The ledger that is charged, before a row is read.
-        ledger_file: The file of the ledgers, if it is not in its usual place.
-        run_id: The name of this run: under it the ledger returns the same release ever after.
-        note: A line to keep in the ledger, beside the charge.
-        date: A day that the record is to state, `YYYY-MM-DD` or `today`; none if not given.
-        require_ledger: Refuse a run that no ledger is charged for.
+        ledger: The ledger to charge before a row is read.
+        ledger_file: The file of the ledgers, if it is not the default one.
+        run_id: The name of this run; later runs with this name return the same release.
+        note: A line to keep in the ledger, next to the charge.
+        date: The day that the record states, `YYYY-MM-DD` or `today`; none if not given.
+        require_ledger: Refuse to run without charging a ledger.
         require_end_to_end: Refuse a guarantee that would cover the selection only.
 
     Raises:
@@ -278,44 +280,43 @@ def baseline(
 def _released(
     table: Any, run: Run, job: Job, given: Mapping[str, Any], reporter: Reporter
 ) -> Selection:
-    """Charge a run, carry it out, and return what it releases, with names as the table has them."""
+    """Carry out a run, and return its selection with column names as they are in the table."""
     day = stated_date(record_of(Statement, given).date)
     account = open_account(run, record_of(Payment, given), reporter)
-    found = carry_out(job, account, day).selection
-    return replace(found, selected_features=own_names(table, found.selected_features))
+    selection = carry_out(job, account, day).selection
+    return replace(selection, selected_features=own_names(table, selection.selected_features))
 
 
 def select_job(
     table: Any, request: Request, reporter: Reporter, scheduler: Scheduler | None
 ) -> Job:
-    """Return the job of a request: by its method, here or on a cluster."""
+    """Return the job for a request: by its method, on this machine or on a cluster."""
     if request.row_ranks and scheduler is not None:
         raise UsageError("--row-ranks is worked out on this machine: leave out --cluster")
     if request.method is Method.DPKENDALL:
         return _dpkendall_job(table, request, reporter, scheduler)
     if scheduler is None and request.stump is None:
         return SelectJob(table, request, reporter)
-    # Imported where it is needed, by the one method or the other.
+    # Each job is imported only where it is needed: most runs have no cluster.
     if scheduler is None:
         from dpsel.selection.stump import StumpJob
 
         return StumpJob(table, request, reporter)
-    # Imported where it is needed: most runs have no cluster.
     from dpsel.selection.on_cluster import ClusterJob, StumpClusterJob
 
-    there = ClusterJob if request.stump is None else StumpClusterJob
-    return there(table, request, reporter, scheduler)
+    job = ClusterJob if request.stump is None else StumpClusterJob
+    return job(table, request, reporter, scheduler)
 
 
 def _dpkendall_job(
     table: Any, request: Request, reporter: Reporter, scheduler: Scheduler | None
 ) -> Job:
-    """Return a job by the method `dpkendall`, which `dpsel baseline` has too."""
+    """Return the job of the method `dpkendall`, which is also a baseline."""
     from dpsel.selection.baseline import BaselineJob, BaselineRequest
 
     if scheduler is not None or request.wanted.person is not None:
         raise UsageError("dpkendall protects rows, on this machine: no --person, no --cluster")
     if request.dictionary is not None and request.dictionary.groups:
         raise UsageError("dpkendall selects columns: it takes no dictionary with groups")
-    own = BaselineRequest(request, Baseline.DPKENDALL, private=True, blocks=Blocks())
-    return BaselineJob(table, own, reporter)
+    baseline_request = BaselineRequest(request, Baseline.DPKENDALL, private=True, blocks=Blocks())
+    return BaselineJob(table, baseline_request, reporter)

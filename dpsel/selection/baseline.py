@@ -1,4 +1,7 @@
-"""What private selection by scores is compared with: other methods, and methods without privacy."""
+"""The baselines that private selection by scores is compared with.
+
+`two-stage` and `dpkendall` are private; `sis` and `lasso` are not. All need every row at once.
+"""
 
 import math
 from collections.abc import Iterator
@@ -16,17 +19,11 @@ from dpsel.core.bounds import ONE, UNIT_INTERVAL, Bounds, bounded_integers
 from dpsel.core.guarantee import Guarantee, Neighbors
 from dpsel.core.matrix import Matrix, TiledMatrix, target_products
 from dpsel.core.randomness import Randomness
-from dpsel.core.release import (
-    DrawnBy,
-    Question,
-    Selection,
-    release_rounds,
-    release_votes,
-    without_privacy,
-)
+from dpsel.core.release import DrawnBy, release_rounds, release_votes, without_privacy
 from dpsel.core.rounds import MOST_ROUNDS, kendall_rounds
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.kendall import KendallScore
+from dpsel.core.selection import Question, Selection
 from dpsel.core.votes import (
     Voting,
     block_votes,
@@ -73,13 +70,14 @@ from dpsel.tables.spill import memory_asked, read_matrix
 from dpsel.tables.table import Table
 
 _MOST_BLOCKS = 100_000
-# What a method takes, in units of the table: it is put together, and a LASSO centres a copy.
+# Memory that a method needs, as a multiple of the table: the rows are put together, and a LASSO
+# centers a copy.
 _COPIES = 3
 
 
 @frozen
 class BaselineRequest:
-    """A request of `select`, and what the method needs besides."""
+    """A request of `select`, with the options that only baselines have."""
 
     common: Request
     method: Baseline
@@ -87,7 +85,7 @@ class BaselineRequest:
     blocks: Blocks
 
     def __post_init__(self) -> None:
-        """Refuse what does not go together."""
+        """Refuse options that contradict each other."""
         count, contiguous = self.blocks.blocks, self.blocks.contiguous
         if count is not None and not 1 <= count <= _MOST_BLOCKS:
             raise UsageError(f"blocks must be between 1 and {_MOST_BLOCKS}, got {count}")
@@ -112,7 +110,7 @@ def make_baseline_request(
     drawing: VoteDrawing,
     reading: Reading,
 ) -> BaselineRequest:
-    """Check everything that can be checked without the table."""
+    """Make a request from the options; check all that can be checked without the table."""
     rounds = privacy.method is Baseline.DPKENDALL
     if privacy.private and privacy.epsilon is None:
         raise UsageError("--epsilon is needed; or run two-stage with --no-privacy")
@@ -140,7 +138,7 @@ def make_baseline_request(
 
 
 def baseline_run(table: Any, request: BaselineRequest) -> Run:
-    """Return what a run asks of a ledger; the table is named, and not looked at."""
+    """Return a run of `baseline` as a ledger sees it. The table is named, but not opened."""
     rounds = request.method is Baseline.DPKENDALL
     parameters = public_parameters(
         table,
@@ -158,7 +156,7 @@ def baseline_run(table: Any, request: BaselineRequest) -> Run:
 
 @frozen
 class AllRows:
-    """All rows of a table, which are private, and the guarantee for whoever selects from them."""
+    """All rows of a table, and the guarantee of a selection from them. Private."""
 
     X: Matrix
     y: FloatArray
@@ -166,31 +164,31 @@ class AllRows:
 
 
 class BaselineJob:
-    """A method other than private scores, which needs all rows at once.
+    """The job of a baseline.
 
     Privacy:
         Domain: any table of at most 2^31 - 1 rows.
         Neighbors: those of the request's guarantee.
-        Guarantee: that guarantee for the record, if `request.private` and without a seed; else
-            none.
+        Guarantee: that of the request, for the record, if `request.private` and without a seed;
+            else none.
         Assumes: see `two_stage_scores` and `kendall_rounds`.
         Tested by: tests/cli/test_baseline.py
     """
 
     def __init__(self, table: Any, request: BaselineRequest, reporter: Reporter) -> None:
-        """Know what is asked for; open nothing."""
+        """Keep the request; open nothing yet."""
         self._place = table
         self._request = request
         self._common = request.common
         self._reporter = reporter
 
     def question(self) -> Question:
-        """Return what is asked."""
+        """Return the question that the record will state."""
         return replace(self._common.question(), method=str(self._request.method))
 
     @contextmanager
     def opened(self) -> Iterator[Table]:
-        """Open the table."""
+        """Check the method's own limits, and open the table."""
         _check_method(self._request)
         reading = self._common.reading
         with closing(open_table(self._place, reading)) as table:
@@ -198,7 +196,7 @@ class BaselineJob:
 
     @contextmanager
     def checked(self, table: Table, account: NoAccount) -> Iterator[None]:
-        """Check columns, bounds and k."""
+        """Check columns, bounds, scope and k."""
         self._layout, _ = chosen_columns(table, self._common, self._reporter)
         refuse_unbounded(table, self._common)
         self._bounds = bounds_of(table, self._layout, self._common)
@@ -206,7 +204,7 @@ class BaselineJob:
         yield
 
     def read(self, table: Table) -> AllRows:
-        """Read all rows, bounded unless the method takes them as they are."""
+        """Read all rows, clipped to their bounds unless the method uses raw values."""
         common, layout = self._common, self._layout
         raw = self._request.method is Baseline.DPKENDALL
         with unchanged(table.sources):
@@ -226,7 +224,7 @@ class BaselineJob:
         return AllRows(X, y, covered(common.guarantee, table.provenance))
 
     def release(self, rows: AllRows) -> Selection:
-        """Select by the method."""
+        """Select features by the method."""
         common, names = self._common, self._layout.names
         drawn_by = DrawnBy(str(self._request.method), common.mechanism, common.parameters)
         if self._request.method is Baseline.DPKENDALL:
@@ -255,13 +253,13 @@ class BaselineJob:
 
     @contextmanager
     def _voting(self, rows: AllRows) -> Iterator[Voting]:
-        """Enter the solver, with how blocks vote by it."""
+        """Prepare the LASSO solver, and yield how the blocks vote with it."""
         threads, progress = Threads(self._common.threads), self._reporter.progress
         with block_fit(self._request.blocks.penalty) as fit:
             yield Voting(self._block_count(len(rows.y)), fit, threads, progress)
 
     def _rounds(self, rows: AllRows, rng: Randomness) -> IntArray:
-        """Choose in k rounds, by Kendall's correlation with the target and the features so far."""
+        """Choose in k rounds, by Kendall's correlation with the target and with earlier choices."""
         guarantee, threads = rows.guarantee, Threads(self._common.threads)
 
         def kendall(x: FloatArray, others: Matrix) -> IntArray:
@@ -272,8 +270,8 @@ class BaselineJob:
                 score.take(others, x)
             else:
                 score.add(Batch(0, others, x))
-            found: IntArray = score.scores().values
-            return found
+            values: IntArray = score.scores().values
+            return values
 
         return kendall_rounds(
             rows.X,
@@ -287,7 +285,7 @@ class BaselineJob:
         )
 
     def _exact(self, rows: AllRows, rng: Randomness) -> IntArray:
-        """Choose without privacy, and say so if nothing decided it."""
+        """Choose the k best features without privacy; note a tie for the last place."""
         values, k = self._values(rows, rng), self._common.k
         if tied_share(values, k):
             last = float(np.sort(values)[-k])
@@ -299,7 +297,7 @@ class BaselineJob:
         return exact_top_k(values, k)
 
     def _values(self, rows: AllRows, rng: Randomness) -> FloatArray:
-        """Return what a method without privacy ranks features by."""
+        """Return the numbers by which a method without privacy ranks the features."""
         if self._request.method is Baseline.SIS:
             return np.abs(target_products(rows.X, rows.y))
         if self._request.method is Baseline.LASSO:
@@ -314,13 +312,16 @@ class BaselineJob:
         return votes.astype(np.float64)
 
     def _block_count(self, rows: int) -> int:
-        """Return the number of blocks: public, or by the number of rows where that is public."""
-        asked = self._request.blocks.blocks
-        return asked if asked is not None else max(1, math.isqrt(rows))
+        """Return the number of blocks: the one given, or the square root of the number of rows.
+
+        `BaselineRequest` demands a given number where the number of rows is private.
+        """
+        given = self._request.blocks.blocks
+        return given if given is not None else max(1, math.isqrt(rows))
 
 
 def _check_method(request: BaselineRequest) -> None:
-    """Refuse, before anything is charged, what the method cannot do."""
+    """Refuse, before anything is charged, what the method cannot do on any table."""
     memory_asked()
     k = request.common.k
     if request.method is Baseline.DPKENDALL and k > MOST_ROUNDS:
@@ -331,7 +332,7 @@ def _check_method(request: BaselineRequest) -> None:
 
 
 def _bounded(bounds: Bounds, batch: Batch) -> Batch:
-    """Return features and target within [-1, 1], on the grid of all scores."""
+    """Return features and target clipped and scaled to [-1, 1], on the grid of all scores."""
     target = bounds.target
     whole_y = bounded_integers(batch.y, np.array(target.lower), np.array(target.upper))
     features = slice(batch.first_feature, batch.first_feature + batch.X.shape[1])

@@ -1,4 +1,4 @@
-"""Selection without privacy: LASSO regressions, and the exact top k."""
+"""LASSO regressions, the exact top k and its ties: the parts of selection without privacy."""
 
 import math
 import threading
@@ -17,9 +17,10 @@ from dpsel.errors import UsageError
 
 
 def tied_share(scores: NumberArray, k: int) -> float:
-    """Return the share of trials in which the k-th and the next score are equal.
+    """Return the share of trials in which the k-th best score and the next one are equal.
 
-    There no k features are the best, and TOP is 0. `scores` is as in `order_hits`.
+    In such a trial the best k features are not unique, and TOP is 0. `scores` is as in
+    `order_hits`.
     """
     rows = np.atleast_2d(scores)
     if k >= rows.shape[1]:
@@ -29,19 +30,19 @@ def tied_share(scores: NumberArray, k: int) -> float:
 
 
 def exact_top_k(values: NumberArray, k: int) -> IntArray:
-    """Return the ascending indices of the k largest values, ties to the smaller. Not private."""
+    """Return the indices of the k largest values, ascending; first wins a tie. Not private."""
     check_k(k, len(values))
-    # Stable and ascending on the reversed values: among equals the smaller index comes last.
+    # A stable ascending sort of the reversed values puts the smaller index last among equals.
     best = len(values) - 1 - np.argsort(values[::-1], kind="stable")[-k:]
     return np.sort(best).astype(np.int64, copy=False)
 
 
-# Values are multiples of 2^-16. Products of two, in units of 2^-32, are added exactly in floating
-# point for at most 2^21 rows.
+# Values are multiples of 2^-16, so products of two are multiples of 2^-32. Floating point adds
+# these exactly for at most 2^21 rows.
 _GRID = 1 << 16
 _ROWS_PER_FLOAT_SUM = 1 << 20
-# Blocks with more cells are solved by their products, which so few columns make small. Files with
-# fewer cells, 128 MB, stay in the system's memory.
+# Blocks with more cells than this, and few columns, are solved by X'X, which is then small. Files
+# with fewer cells, 128 MB, stay in the system's page cache.
 _MANY_CELLS = 1 << 24
 _FEW_COLUMNS = 512
 PENALTY = 0.1
@@ -55,14 +56,14 @@ def check_penalty(penalty: float) -> None:
 
 
 SOLVER = ("sklearn.linear_model",)
-"""The modules that processes need which fit LASSOs."""
+"""The modules to load in processes that fit LASSOs."""
 
 
 @contextmanager
 def quiet_solver(penalty: float = PENALTY) -> Iterator[None]:
-    """Let LASSOs run side by side without a word.
+    """Silence warnings and limit BLAS to one thread while LASSOs are fitted.
 
-    Whoever fits enters this, in any thread and as often as it comes: see `_Quiet`.
+    Enter it around every fit; it may be entered in any thread, and nested: see `_Quiet`.
     """
     check_penalty(penalty)
     with _quiet:
@@ -70,10 +71,10 @@ def quiet_solver(penalty: float = PENALTY) -> Iterator[None]:
 
 
 class _Quiet:
-    """Filters of warnings, and BLAS's own threads, which only wait for each other in small blocks.
+    """Warnings off, and one BLAS thread: in small blocks more threads only wait for each other.
 
-    Both belong to the whole process: the first thread that comes sets them, the last sets them
-    back.
+    Both settings belong to the whole process. The first thread to enter changes them, and the last
+    one to leave restores them.
     """
 
     def __init__(self) -> None:
@@ -82,7 +83,7 @@ class _Quiet:
         self._set = ExitStack()
 
     def __enter__(self) -> None:
-        # Libraries that are loaded later would not be limited.
+        # Imported first: the limit does not apply to libraries that are loaded later.
         import sklearn.linear_model  # noqa: F401
         from threadpoolctl import threadpool_limits
 
@@ -116,7 +117,7 @@ def lasso_coefficients(X: Matrix, y: FloatArray, penalty: float = PENALTY) -> Fl
 
 @contextmanager
 def block_fit(penalty: float = PENALTY) -> Iterator[Fit]:
-    """Enter `quiet_solver`, with the fit by which blocks vote."""
+    """Enter `quiet_solver`, and yield the function that fits one block for its vote."""
     with quiet_solver(penalty):
         yield partial(block_coefficients, penalty=penalty)
 
@@ -124,37 +125,38 @@ def block_fit(penalty: float = PENALTY) -> Iterator[Fit]:
 def block_coefficients(
     X: Matrix, y: FloatArray, rows: IntArray, penalty: float = PENALTY
 ) -> FloatArray:
-    """Return the coefficients of a LASSO on some rows; for use within `quiet_solver`.
+    """Return the coefficients of a LASSO on some rows; call it within `quiet_solver`.
 
-    A table on disk is one block, of which all rows count. Where a block lies depends on all other
-    rows, so nothing else may: how it is solved goes by its own shape, and both places give the
-    same bits, as sums of cells on the grid are exact in any order and any cut.
+    A table on disk is one block with all its rows. Whether a block is in memory or on disk depends
+    on the other rows, so the result must not depend on that. The solver is chosen by the block's
+    own shape, and both places give the same bits: sums of cells on the grid are exact in any order
+    and for any split of the rows.
 
     Privacy:
-        Domain: multiples of 2^-16 within [-1, 1]; whatever they are, no block fails and no warning
-            shows.
+        Domain: multiples of 2^-16 within [-1, 1]; whatever they are, no block fails, and no
+            warning is shown.
         Guarantee: none; the result is private input for the votes, and depends on no other row.
         Tested by: tests/privacy/test_twostage_sensitivity.py
     """
     many = len(rows) * X.shape[1] > _MANY_CELLS and X.shape[1] <= _FEW_COLUMNS
     if isinstance(X, TiledMatrix):
         return (_fitted_to_products if many else _fitted_on_disk)(X, y, penalty)
-    # A copy in the solver's order of cells: it may be centred in place.
+    # A copy in the memory order of the solver, which may center it in place.
     block = np.asfortranarray(X[rows])
     return (_fitted_to_products if many else _fitted)(block, y[rows], penalty)
 
 
 def _fitted(X: FloatArray, y: FloatArray, penalty: float) -> FloatArray:
-    """Return the coefficients for these rows; all 0 if there are none. Changes `X`."""
+    """Return the coefficients for all rows of `X`, which it changes; all 0 without rows."""
     if len(y) == 0:
         return np.zeros(X.shape[1])
-    # As scikit-learn does for an intercept, but without finding its value, which takes longer.
+    # As scikit-learn does to fit an intercept, but without computing its value, which is slower.
     X -= X.mean(axis=0)
-    return _fitted_to_centred(X, y, penalty)
+    return _fitted_to_centered(X, y, penalty)
 
 
-def _fitted_to_centred(X: FloatArray, y: FloatArray, penalty: float) -> FloatArray:
-    """Return the coefficients for columns with a mean of 0."""
+def _fitted_to_centered(X: FloatArray, y: FloatArray, penalty: float) -> FloatArray:
+    """Return the coefficients for columns whose means are 0."""
     from sklearn.linear_model import Lasso
 
     lasso = Lasso(alpha=penalty, fit_intercept=False, copy_X=False)
@@ -162,29 +164,29 @@ def _fitted_to_centred(X: FloatArray, y: FloatArray, penalty: float) -> FloatArr
 
 
 def _fitted_on_disk(X: TiledMatrix, y: FloatArray, penalty: float) -> FloatArray:
-    """Return what `_fitted` does: the solver goes through a file, as often as it takes."""
+    """Return the same as `_fitted`; the solver passes over a file as often as it needs."""
     if len(y) == 0:
         return np.zeros(X.shape[1])
-    centred = X.zeros()
+    centered = X.zeros()
     for first, last in X.column_groups():
         columns = X.columns(first, last)
-        centred[:, first:last] = columns - columns.mean(axis=0)
-    return _fitted_to_centred(centred, y, penalty)
+        centered[:, first:last] = columns - columns.mean(axis=0)
+    return _fitted_to_centered(centered, y, penalty)
 
 
 def _fitted_to_products(X: Matrix, y: FloatArray, penalty: float) -> FloatArray:
-    """Return the coefficients by the products of columns with each other and with the target.
+    """Return the coefficients, computed from X'X and X'y.
 
-    One reading finds those, and the solver needs no more: its steps are those for the table, but
-    for rounding.
+    One pass over the rows finds both, and the solver needs nothing else. Its steps are the same as
+    on the table itself, up to rounding.
     """
     from sklearn.linear_model import enet_path
 
     if len(y) == 0:
         return np.zeros(X.shape[1])
-    # The solver asks only how large the table is.
+    # The solver uses only the shape of the table.
     shape_only = np.broadcast_to(np.float64(0.0), X.shape)
-    products, with_target = _centred_products(X, y)
+    products, with_target = _centered_products(X, y)
     _, coefficients, _ = enet_path(
         shape_only,
         y - y.mean(),
@@ -197,10 +199,11 @@ def _fitted_to_products(X: Matrix, y: FloatArray, penalty: float) -> FloatArray:
     return np.asarray(coefficients[:, 0], dtype=np.float64)
 
 
-def _centred_products(X: Matrix, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return X'X and X'y for columns and target less their means.
+def _centered_products(X: Matrix, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return X'X and X'y of the centered columns and target.
 
-    Whole numbers are added up, of cells in units of 2^-16: exactly, however the rows are cut.
+    Cells are counted in units of 2^-16, so the sums are of whole numbers: they are exact, however
+    the rows are split.
     """
     cells = X.shape[1] + 1
     products, sums = np.zeros((cells, cells), dtype=np.int64), np.zeros(cells, dtype=np.int64)
@@ -211,10 +214,10 @@ def _centred_products(X: Matrix, y: FloatArray) -> tuple[FloatArray, FloatArray]
             whole = np.rint(np.column_stack([some, target]) * _GRID)
             products += (whole.T @ whole).astype(np.int64)
             sums += whole.sum(axis=0).astype(np.int64)
-    # Around whole numbers near the means first, so that little is lost by the last subtraction.
+    # Center by whole numbers near the means first, so that the last subtraction loses little.
     middle = np.rint(sums / len(y)).astype(np.int64)
     products -= np.outer(middle, sums) + np.outer(sums, middle)
     products += len(y) * np.outer(middle, middle)
     rest = (sums - len(y) * middle) / _GRID
-    centred = products / _GRID**2 - np.outer(rest, rest / len(y))
-    return np.ascontiguousarray(centred[:-1, :-1]), centred[:-1, -1].copy()
+    centered = products / _GRID**2 - np.outer(rest, rest / len(y))
+    return np.ascontiguousarray(centered[:-1, :-1]), centered[:-1, -1].copy()

@@ -1,4 +1,4 @@
-"""`select` on a cluster: workers read and add up, the caller draws."""
+"""`select` on a cluster: workers read the rows and add them up, and this process draws."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -14,7 +14,7 @@ from dpsel.core.scores.base import Score
 from dpsel.core.scores.stump import WeightRule
 from dpsel.reporter import Reporter
 from dpsel.selection.request import Request
-from dpsel.selection.run import Found, SelectJob, TableJob
+from dpsel.selection.run import ReadResult, SelectJob, TableJob
 from dpsel.selection.stump import ColumnsToScore, StumpJob
 from dpsel.tables.opening import unchanged
 from dpsel.tables.table import Table
@@ -24,20 +24,20 @@ from dpsel.tables.whole_columns import WholeColumns
 class OnCluster(TableJob):
     """A job of `select` whose rows are read by the workers of a cluster.
 
-    The cluster is connected after all that only public things can spoil, and before the charge: a
-    cluster that is not there costs nothing, and one that is lost later does.
+    It connects to the cluster after all public checks and before the charge. So a cluster that
+    cannot be reached costs nothing; one that is lost later does.
 
     Privacy:
-        Guarantee: that of the job without a cluster: noise is drawn here, from this process's own
+        Guarantee: that of the job without a cluster: noise is drawn in this process, from its own
             randomness. Rows and partial sums are in the cluster's memory, unprotected.
-        Assumes: operators of the cluster who may see the rows; see docs/cluster.md.
+        Assumes: operators of the cluster who may see the rows; see docs/guides/cluster.md.
         Tested by: tests/cluster/test_select.py
     """
 
     def __init__(
         self, table: Any, request: Request, reporter: Reporter, scheduler: Scheduler
     ) -> None:
-        """Know what is asked for; open nothing, and connect to nothing."""
+        """Keep the request; open nothing and connect to nothing yet."""
         super().__init__(table, request, reporter)
         self._scheduler = scheduler
 
@@ -51,7 +51,7 @@ class OnCluster(TableJob):
 
     @contextmanager
     def checked(self, table: Table, account: NoAccount) -> Iterator[None]:
-        """Check columns, bounds and k; then connect the cluster."""
+        """Check columns, bounds, scope and k; then connect to the cluster."""
         with super().checked(table, account):
             self._work = shards.ShardWork.of(
                 table,
@@ -73,26 +73,26 @@ class OnCluster(TableJob):
 
 
 class ClusterJob(OnCluster, SelectJob):
-    """One score of all rows, added up on a cluster, and one mechanism here."""
+    """A score whose partial sums the cluster adds up, and one mechanism in this process."""
 
-    def _add_rows(self, table: Table, score: Score) -> Found:
+    def _add_rows(self, table: Table, score: Score) -> ReadResult:
         """Add the sums of all shards to a score."""
         total = shards.cluster_total(
             self._work, self._files, self._cluster, self._reporter.progress
         )
         score.add(total.sums)
-        return Found(total.made, total.label_seen, total.cells)
+        return ReadResult(total.made, total.label_seen, total.cells)
 
 
 class StumpClusterJob(OnCluster, StumpJob):
-    """The score `stump` by the workers of a cluster, once the weights were found here."""
+    """The score `stump`, computed by a cluster with weights that were found in this process."""
 
     def read(self, table: Table) -> "ClusterColumns":
-        """Return what reads the target here, and scores the columns there."""
+        """Return the columns: the target is read here, and the cluster scores the rest."""
         self._hint()
         request = self._request
         limit = request.person_limit()
-        # A column beside the target: a table is never read without any.
+        # One feature next to the target: a table cannot be read without features.
         columns = WholeColumns(
             table,
             self._layout.some(0, 1),
@@ -101,10 +101,10 @@ class StumpClusterJob(OnCluster, StumpJob):
             request.threads,
             self._reporter,
         )
-        return ClusterColumns(table, columns, self._scored_there)
+        return ClusterColumns(table, columns, self._cluster_scores)
 
-    def _scored_there(self, rule: WeightRule) -> IntArray:
-        """Return the scores of all columns, from all shards."""
+    def _cluster_scores(self, rule: WeightRule) -> IntArray:
+        """Return the scores of all columns, put together from all shards."""
         work = replace(self._work, rule=rule)
         total = shards.cluster_total(work, self._files, self._cluster, self._reporter.progress)
         scores: IntArray = total.sums[1]
@@ -112,17 +112,17 @@ class StumpClusterJob(OnCluster, StumpJob):
 
 
 class ClusterColumns(ColumnsToScore):
-    """The columns of a table, of which only the target is read here."""
+    """The columns of a table; only the target is read in this process."""
 
     def __init__(
-        self, table: Table, columns: WholeColumns, there: Callable[[WeightRule], IntArray]
+        self, table: Table, columns: WholeColumns, cluster_scores: Callable[[WeightRule], IntArray]
     ) -> None:
-        """Read nothing yet."""
+        """Keep the columns; read nothing yet."""
         super().__init__(table, columns, 1)
-        self._there = there
+        self._cluster_scores = cluster_scores
 
     def scores(self, rule: WeightRule) -> IntArray:
-        """Return the scores of all columns, a row for every round.
+        """Return the scores of all columns, one row per round.
 
         Privacy:
             Guarantee: none; the scores are private input for a mechanism. The rule is sent to the
@@ -130,4 +130,4 @@ class ClusterColumns(ColumnsToScore):
             Tested by: tests/cluster/test_stump.py
         """
         with unchanged(self._table.sources):
-            return self._there(rule)
+            return self._cluster_scores(rule)

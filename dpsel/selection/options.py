@@ -1,16 +1,19 @@
-"""The options of `select` and `baseline`: each group is a record, declared once.
+"""The options of `select` and `baseline`, one record per group.
 
-Imports nothing heavy: the command line shows these, and `--help` is instant.
+This module imports nothing heavy, so that `--help` is instant.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from dpsel.core.guarantee import Neighbors
 from dpsel.core.mechanisms import Sampler
+from dpsel.errors import UsageError
 from dpsel.options import option, same_as
 from dpsel.records import frozen
 
@@ -19,7 +22,7 @@ BLOCKS = "Two-stage and LASSO"
 
 
 class Method(StrEnum):
-    """Ways to select, each a score and a mechanism."""
+    """Methods of selection; each stands for a score and a mechanism."""
 
     STUMP = "stump"
     DP_SIS = "dp-sis"
@@ -33,30 +36,30 @@ METHODS = {
     Method.KENDALL: ("kendall", "permute-and-flip"),
     Method.DPKENDALL: ("kendall", "dpkendall"),
 }
-"""The score and the mechanism of every method."""
+"""The score and the mechanism of each method."""
 
 
 @frozen(kw_only=True)
 class FeatureColumns:
-    """Which columns are features, and how a target of texts is read."""
+    """Which columns are features, and the label of a text target that counts 1."""
 
     features: tuple[str, ...] = option(
         "--features NAMES",
-        "Choose among these columns only: names or globs, with commas or repeated.",
+        "Select only from these columns: names or globs, comma-separated or repeated.",
         (),
         shown="all but the target",
         panel=COLUMNS,
     )
     exclude: tuple[str, ...] = option(
         "--exclude NAMES",
-        "Leave these columns out: names or globs, with commas or repeated.",
+        "Exclude these columns: names or globs, comma-separated or repeated.",
         (),
         shown=False,
         panel=COLUMNS,
     )
     positive: str | None = option(
         "--positive LABEL",
-        "For a text target: this label counts 1, any other -1.",
+        "For a text target: this label counts as 1, any other as -1.",
         None,
         panel=COLUMNS,
     )
@@ -64,40 +67,40 @@ class FeatureColumns:
 
 @frozen(kw_only=True)
 class Columns(FeatureColumns):
-    """Which columns play which part."""
+    """Which columns are the features and the target."""
 
     target: str = option("--target COLUMN", "The column to predict.")
 
 
 @frozen(kw_only=True)
 class TargetFacts:
-    """What is publicly known of the target. Each fact saves what it would cost to find out."""
+    """Public facts about the target. Each saves the epsilon that estimating it would cost."""
 
     classes: str | tuple[str, ...] | None = option(
         "--classes A,B,C",
-        "The labels of a target with three classes or more. Public.",
+        "The labels of a target with three or more classes; the list is public.",
         None,
         panel=COLUMNS,
     )
     share: float | None = option(
         "--share P",
-        "With --positive: the public share of rows that have the label, about.",
+        "With --positive: the approximate share of rows with that label, if it is public.",
         None,
-        shown="found out for a tenth of epsilon",
+        shown="estimated with a tenth of epsilon",
         panel=COLUMNS,
     )
     target_center: float | None = option(
         "--target-center C",
-        "For a numeric target: a public number that about half of the rows are above.",
+        "For a numeric target: a public number that about half of the rows exceed.",
         None,
-        shown="found out for a part of epsilon",
+        shown="estimated with part of epsilon",
         panel=COLUMNS,
     )
 
 
 @frozen(kw_only=True)
 class Bounding:
-    """Public bounds: of each column, or of all alike."""
+    """Public bounds: column by column, or the same for all columns."""
 
     bounds: str | Path | Mapping[str, Any] | None = option(
         "--bounds FILE", "Public bounds of the columns, in TOML or JSON.", None, panel=COLUMNS
@@ -115,42 +118,44 @@ class Bounding:
 
 @frozen(kw_only=True)
 class Privacy:
-    """How many features for how much privacy, and whom it protects."""
+    """How many features at which epsilon, and whom the guarantee protects."""
 
     epsilon: float = option("--epsilon E", "The privacy loss, such as 1 or 2.")
     k: int | None = option("--k K", "How many features to select.", None)
     up_to: int | None = option(
-        "--up-to K", "In place of --k: as many features as epsilon carries, at most K.", None
+        "--up-to K",
+        "Instead of --k: select as many features as epsilon can pay for, at most K.",
+        None,
     )
     rows: int | None = option(
         "--rows N",
-        "With --up-to: the public number of rows, about.",
+        "With --up-to: the approximate number of rows, if it is public.",
         None,
-        shown="counted for a twentieth of epsilon",
+        shown="estimated with a twentieth of epsilon",
         panel=PRIVACY,
     )
     neighbors: Neighbors = option(
         "--neighbors",
-        "What one row more or less means: it is there or not, or it has other values.",
+        "How neighboring tables differ: one row is added or removed, or has other values.",
         Neighbors.ADD_REMOVE,
         panel=PRIVACY,
     )
     person: str | None = option(
         "--person COLUMN",
-        "Protect persons, not rows: the column that says whose row it is.",
+        "Protect persons, not rows: the column that identifies the person.",
         None,
         panel=PRIVACY,
     )
     rows_per_person: int | None = option(
         "--rows-per-person R",
-        "At most R rows of a person count. Needs --person.",
+        "Use at most R rows per person. Needs --person.",
         None,
         shown="1",
         panel=PRIVACY,
     )
     seed: int | None = option(
         "--seed N",
-        "For tests only: a reproducible draw, which is not private.",
+        "For tests only: make the draw reproducible; the result is not private.",
         None,
         panel=PRIVACY,
     )
@@ -158,33 +163,33 @@ class Privacy:
 
 @frozen(kw_only=True)
 class Drawing:
-    """How features are drawn."""
+    """How features are drawn from their scores."""
 
     mechanism: str | None = option(
         "--mechanism NAME",
-        "How features are drawn: canonical-lipschitz, margin-lipschitz, peeling, "
+        "How to draw features: canonical-lipschitz, margin-lipschitz, peeling, "
         "permute-and-flip, oneshot-laplace or joint.",
         None,
-        shown="the method's",
+        shown="from --method",
         panel=METHOD,
     )
     gamma: float | None = option(
         "--gamma G",
-        "Lipschitz only: weight of the worst included score against the best missing one.",
+        "Lipschitz only: the weight of the worst included score against the best excluded one.",
         None,
         shown="0.5",
         panel=METHOD,
     )
     sampler: Sampler | None = option(
         "--sampler",
-        "Lipschitz only: lazy is fast, direct the reference; the law is the same.",
+        "Lipschitz only: lazy is fast, direct is the reference; both draw from the same law.",
         None,
         shown="lazy",
         panel=METHOD,
     )
     delta: float | None = option(
         "--delta D",
-        "Peeling and oneshot-laplace: an (epsilon, delta) guarantee, with less noise.",
+        "For peeling and oneshot-laplace: an (epsilon, delta) guarantee, with less noise.",
         None,
         shown="0",
         panel=METHOD,
@@ -197,29 +202,29 @@ class Scoring:
 
     method: Method = option(
         "--method NAME",
-        "A score and a mechanism by one name: stump (needs no bounds), dp-sis (the paper's), "
+        "The score and mechanism to use: stump (needs no bounds), dp-sis (from the paper), "
         "kendall or dpkendall.",
         Method.STUMP,
         panel=METHOD,
     )
     score: str | None = option(
         "--score NAME",
-        "How features are scored: stump, dot, covariance or kendall.",
+        "How to score features: stump, dot, covariance or kendall.",
         None,
-        shown="the method's",
+        shown="from --method",
         panel=METHOD,
     )
     row_ranks: bool = option(
         "--row-ranks",
-        "stump and kendall: score each number by its rank among the features of its row, as for "
-        "expression arrays. It costs no epsilon.",
+        "For stump and kendall: score each number by its rank among the features of its row, as "
+        "for expression arrays. Costs no epsilon.",
         False,
         panel=METHOD,
     )
 
 
 class Baseline(StrEnum):
-    """What private selection is compared with."""
+    """Methods that private selection is compared with."""
 
     TWO_STAGE = "two-stage"
     SIS = "sis"
@@ -229,39 +234,39 @@ class Baseline(StrEnum):
 
 @frozen(kw_only=True)
 class BaselinePrivacy:
-    """Which baseline, and how private it is."""
+    """Which baseline to run, and its privacy."""
 
     k: int = same_as(Privacy, "k", MISSING)
-    method: Baseline = option("--method", "Which method to run.")
+    method: Baseline = option("--method", "The method to run.")
     epsilon: float | None = option(
-        "--epsilon E", "The privacy loss; needed by private methods.", None
+        "--epsilon E", "The privacy loss; required by private methods.", None
     )
     no_privacy: bool = option(
-        "--no-privacy", "Run two-stage without noise. sis and lasso never have any.", False
+        "--no-privacy", "Run two-stage without noise. sis and lasso never add any.", False
     )
     neighbors: Neighbors = same_as(Privacy, "neighbors")
     seed: int | None = same_as(Privacy, "seed")
 
     @property
     def private(self) -> bool:
-        """Return whether anything is promised."""
+        """Return whether the method gives a guarantee."""
         return self.method in (Baseline.DPKENDALL, Baseline.TWO_STAGE) and not self.no_privacy
 
 
 @frozen(kw_only=True)
 class Blocks:
-    """The blocks of rows of two-stage, and the LASSO."""
+    """The blocks of rows in two-stage, and the penalty of the LASSO."""
 
     blocks: int | None = option(
         "--blocks B",
-        "How many blocks of rows vote; must be given under add-remove.",
+        "How many blocks of rows vote; required under add-remove.",
         None,
         shown="the square root of the number of rows",
         panel=BLOCKS,
     )
     contiguous: bool = option(
         "--contiguous",
-        "Cut blocks in the order of rows, as in the paper's experiment.",
+        "Cut blocks in row order, as in the paper's experiment.",
         False,
         panel=BLOCKS,
     )
@@ -272,11 +277,28 @@ class Blocks:
 
 @frozen(kw_only=True)
 class Statement:
-    """What a record states only if it is asked to."""
+    """What a record states only on request."""
 
     date: str | None = option(
-        "--date DAY", "State a day in the record: YYYY-MM-DD, or today (UTC).", None, panel="Output"
+        "--date DAY",
+        "State a date in the record: YYYY-MM-DD, or today (UTC).",
+        None,
+        panel="Output",
     )
+
+
+def stated_date(day: str | None) -> str | None:
+    """Return the day that the record states; None if not requested. The clock is public."""
+    if day is None:
+        return None
+    if day == "today":
+        return datetime.now(UTC).date().isoformat()
+    try:
+        if re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", day):
+            return date.fromisoformat(day).isoformat()
+    except ValueError:
+        pass
+    raise UsageError(f"--date must be a day such as 2024-05-01, or today, got {day}")
 
 
 class OutputFormat(StrEnum):
@@ -289,6 +311,6 @@ class OutputFormat(StrEnum):
 
 @frozen(kw_only=True)
 class VoteDrawing(Drawing):
-    """How features are drawn from votes: as the paper does, unless another way is asked for."""
+    """How features are drawn from votes; by default as in the paper."""
 
     mechanism: str | None = same_as(Drawing, "mechanism", "canonical-lipschitz")

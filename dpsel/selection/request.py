@@ -1,4 +1,7 @@
-"""Every public choice of one run of `select`, checked before anything is opened."""
+"""The request of a run of `select`: every public choice, checked before anything is opened.
+
+Also states the request as the public parameters that a ledger keeps.
+"""
 
 import hashlib
 import json
@@ -23,8 +26,9 @@ from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.lipschitz import check_gamma
 from dpsel.core.mechanisms.registry import find_mechanism
 from dpsel.core.persons import PersonLimit
-from dpsel.core.release import Question, StumpRequest
+from dpsel.core.release import StumpRequest
 from dpsel.core.scores.registry import STUMP, find_score
+from dpsel.core.selection import Question
 from dpsel.core.target import Target, public_center
 from dpsel.dictionary.options import DictionaryFile
 from dpsel.errors import UsageError
@@ -50,7 +54,7 @@ from dpsel.tables.sources import STDIN
 if TYPE_CHECKING:
     from dpsel.dictionary.facts import Dictionary
 
-# The mechanism that can give every round scores of its own.
+# The mechanism that can use other scores in each round.
 _IN_ROUNDS = "permute-and-flip"
 
 _BOUNDS_GIVEN = Scope(
@@ -62,8 +66,6 @@ _BOUNDS_ASSUMED = Scope(
     why="selection only: no bounds were given, so the table was taken as already within [-1, 1], "
     "and whatever brought it there is not covered",
 )
-
-
 _NO_BOUNDS_NEEDED = Scope(
     end_to_end=True,
     why="the score needs neither bounds nor preprocessing; scoring and selection are covered, "
@@ -88,19 +90,19 @@ class Request:
     threads: int
     method: Method
     stump: StumpRequest | None
-    """What the score `stump` needs to know; None for other scores."""
+    """Additional inputs of the score `stump`; None for other scores."""
     dictionary: "Dictionary | None" = None
     by_ranges: bool = False
-    """Whether the bounds are the ranges of the dictionary."""
+    """Whether the ranges in the dictionary are the bounds."""
     row_ranks: bool = False
-    """Whether numbers are scored by their ranks within the row."""
+    """Whether each number is scored by its rank within its row."""
 
     def person_limit(self) -> PersonLimit | None:
-        """Return what counts a person's rows, None where rows are protected."""
+        """Return the limit on a person's rows; None if rows are the protected unit."""
         return None if self.wanted.person is None else PersonLimit(self.guarantee.unit.rows)
 
     def question(self) -> Question:
-        """Return what is asked, as a record states it."""
+        """Return the question that the record states."""
         named = METHODS[self.method] == (self.score, self.mechanism)
         return Question(
             target=self.wanted.target,
@@ -123,28 +125,36 @@ def make_request(
     reading: Reading,
     dictionary: DictionaryFile | None = None,
 ) -> Request:
-    """Check everything that can be checked without the table."""
-    k = _asked_k(privacy)
+    """Make a request from the options; check all that can be checked without the table."""
+    k = _number_of_features(privacy)
     if privacy.seed is not None:
         check_at_least(0, privacy.seed, "seed")
     method = check_choice(Method, scoring.method, "method")
     score, mechanism = METHODS[method]
     score, mechanism = scoring.score or score, drawing.mechanism or mechanism
     kind = find_score(score)
-    told = None
+    public_facts = None
     if dictionary is not None and dictionary.dictionary is not None:
-        # Imported where it is needed: most runs have no dictionary.
-        from dpsel.selection.described import dictionary_of, filled_in, written_ranges
+        # Imported here because most runs have no dictionary.
+        from dpsel.selection.with_dictionary import (
+            dictionary_ranges,
+            fill_in_options,
+            load_dictionary,
+        )
 
-        told = dictionary_of(dictionary.dictionary)
-        columns, facts, privacy = filled_in(told, columns, facts, privacy, stump=score == STUMP)
+        public_facts = load_dictionary(dictionary.dictionary)
+        columns, facts, privacy = fill_in_options(
+            public_facts, columns, facts, privacy, stump=score == STUMP
+        )
     parameters = _parameters(method, mechanism, drawing, privacy.epsilon)
     public, given = public_bounds(bounding)
     if given and not kind.needs_bounds:
         raise UsageError(f"the score {score} needs no bounds; leave them out")
-    by_ranges = not given and kind.needs_bounds and told is not None and told.has_ranges
-    if told is not None and by_ranges:
-        public, given = written_ranges(told, columns.target), True
+    by_ranges = (
+        not given and kind.needs_bounds and public_facts is not None and public_facts.has_ranges
+    )
+    if public_facts is not None and by_ranges:
+        public, given = dictionary_ranges(public_facts, columns.target), True
     if scoring.row_ranks and (kind.needs_bounds or method is Method.DPKENDALL):
         raise UsageError("--row-ranks goes with the methods stump and kendall")
     coding = TargetCoding(columns.positive, _three_classes(facts.classes))
@@ -168,7 +178,7 @@ def make_request(
         threads=plan_threads(reading.threads),
         method=method,
         stump=_stump(score, mechanism, coding, facts, privacy),
-        dictionary=told,
+        dictionary=public_facts,
         by_ranges=by_ranges,
         row_ranks=scoring.row_ranks,
     )
@@ -181,7 +191,7 @@ def _wanted(
     bounds: PublicBounds | None,
     score: str,
 ) -> Wanted:
-    """Return which columns are asked for, with the bounds that were given, if any were."""
+    """Return the columns that are wanted; `bounds` is None if none were given."""
     return Wanted(
         columns.target,
         columns.features,
@@ -194,8 +204,8 @@ def _wanted(
     )
 
 
-def _asked_k(privacy: Privacy) -> int:
-    """Return how many features are asked for, at most."""
+def _number_of_features(privacy: Privacy) -> int:
+    """Return k: the number of features to select, or at most to select with `--up-to`."""
     if privacy.k is not None and privacy.up_to is not None:
         raise UsageError("give either --k or --up-to, not both")
     if privacy.up_to is not None:
@@ -210,7 +220,7 @@ def _asked_k(privacy: Privacy) -> int:
 def _stump(
     score: str, mechanism: str, coding: TargetCoding, facts: TargetFacts, privacy: Privacy
 ) -> StumpRequest | None:
-    """Return what the score `stump` needs to know; refuse for other scores what only it knows."""
+    """Return the inputs of the score `stump`; refuse its options for other scores."""
     if score != STUMP:
         given = {
             "--classes": facts.classes,
@@ -227,11 +237,12 @@ def _stump(
     target = _target(coding, facts)
     if target.in_rounds and mechanism != _IN_ROUNDS:
         raise UsageError(f"three classes or more are selected by {_IN_ROUNDS}, round by round")
-    return StumpRequest(target, _asked_k(privacy), privacy.up_to is not None, privacy.rows)
+    k = _number_of_features(privacy)
+    return StumpRequest(target, k, privacy.up_to is not None, privacy.rows)
 
 
 def _target(coding: TargetCoding, facts: TargetFacts) -> Target:
-    """Return what is publicly known of the target."""
+    """Return the public facts about the target."""
     if coding.positive is not None and coding.classes is not None:
         raise UsageError("give either --positive or --classes, not both")
     if facts.share is not None and coding.positive is None:
@@ -252,7 +263,7 @@ def _target(coding: TargetCoding, facts: TargetFacts) -> Target:
 
 
 def _three_classes(given: str | tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Return the labels of three classes or more, if any are named."""
+    """Return the labels of a target with three classes or more; None if none are given."""
     if given is None:
         return None
     classes = class_list(given.split(",") if isinstance(given, str) else given)
@@ -262,7 +273,7 @@ def _three_classes(given: str | tuple[str, ...] | None) -> tuple[str, ...] | Non
 
 
 def public_bounds(bounding: Bounding) -> tuple[PublicBounds, bool]:
-    """Return the bounds that were given, or [-1, 1], and whether any were given."""
+    """Return the bounds, [-1, 1] if none were given, and whether any were given."""
     bounds, lower, upper = bounding.bounds, bounding.lower, bounding.upper
     if bounds is not None:
         if lower is not None or upper is not None:
@@ -276,14 +287,14 @@ def public_bounds(bounding: Bounding) -> tuple[PublicBounds, bool]:
 
 
 def _scope(*, needs_bounds: bool, given: bool) -> Scope:
-    """Return what a guarantee covers, as far as the request decides it."""
+    """Return what the guarantee covers, judged by the request alone."""
     if not needs_bounds:
         return _NO_BOUNDS_NEEDED
     return _BOUNDS_GIVEN if given else _BOUNDS_ASSUMED
 
 
 def _parameters(method: Method, mechanism: str, drawing: Drawing, epsilon: float) -> dict[str, Any]:
-    """Return the parameters of a mechanism, which can keep this epsilon."""
+    """Return the parameters of a mechanism; refuse an epsilon that it cannot guarantee."""
     check_epsilon(epsilon)
     if method is Method.DPKENDALL:
         if drawing != Drawing():
@@ -291,20 +302,20 @@ def _parameters(method: Method, mechanism: str, drawing: Drawing, epsilon: float
                 "dpkendall has a mechanism of its own; leave out --mechanism and its options"
             )
         return {}
-    found = find_mechanism(mechanism)
+    kind = find_mechanism(mechanism)
     sampler = drawing.sampler
     given = {
         "gamma": None if drawing.gamma is None else check_gamma(drawing.gamma),
         "sampler": None if sampler is None else check_choice(Sampler, sampler, "sampler"),
         "delta": drawing.delta,
     }
-    parameters = found.parameters(mechanism, given)
-    found.check(epsilon, float(parameters.get("delta", 0.0)))
+    parameters = kind.parameters(mechanism, given)
+    kind.check(epsilon, float(parameters.get("delta", 0.0)))
     return parameters
 
 
 def _unit(privacy: Privacy) -> Unit:
-    """Return whom the guarantee protects."""
+    """Return the unit that the guarantee protects: a row or a person."""
     if privacy.person is not None:
         return Unit("person", 1 if privacy.rows_per_person is None else privacy.rows_per_person)
     if privacy.rows_per_person is not None:
@@ -312,11 +323,12 @@ def _unit(privacy: Privacy) -> Unit:
     return Unit()
 
 
+# A public parameter with more characters than this is stored as its digest.
 _LONG = 300
 
 
 def select_run(table: Any, request: Request) -> Run:
-    """Return what a run of `select` asks of a ledger; the table is named, and not looked at."""
+    """Return a run of `select` as a ledger sees it. The table is named, but not opened."""
     return Run(
         "select",
         request.guarantee,
@@ -327,9 +339,9 @@ def select_run(table: Any, request: Request) -> Run:
 
 
 def public_parameters(table: Any, request: Request, **more: Any) -> dict[str, Any]:
-    """Return what decides which release a request leads to; so not the number of threads."""
+    """Return all parameters that decide the release: not, for instance, the number of threads."""
     guarantee, wanted = request.guarantee, request.wanted
-    found = {
+    parameters = {
         "table": _table_name(table),
         "target": wanted.target,
         "k": int(request.k),
@@ -349,26 +361,26 @@ def public_parameters(table: Any, request: Request, **more: Any) -> dict[str, An
         **({} if request.reading.decimal == "." else {"decimal": request.reading.decimal}),
         **more,
     }
-    return {name: _short(value) for name, value in found.items()}
+    return {name: _short(value) for name, value in parameters.items()}
 
 
 def _stump_parameters(request: Request) -> dict[str, Any]:
-    """Return what `stump` was told in public, as far as it was told anything."""
+    """Return the public facts given to `stump`; those not given are left out."""
     stump = request.stump
     if stump is None:
         return {}
-    found = {
+    facts = {
         "classes": request.coding.classes,
         "share": None if stump.target.share is None else float(stump.target.share),
         "target-center": stump.target.center,
         "up-to": stump.up_to or None,
         "rows": stump.rows,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _table_name(table: Any) -> str:
-    """Return a table's full path, or what it is if it has none."""
+    """Return the full path of a table, or what it is if it has no path."""
     if not isinstance(table, str | Path):
         return "a frame"
     if has_scheme(str(table)):
@@ -377,7 +389,7 @@ def _table_name(table: Any) -> str:
 
 
 def _short(value: Any) -> Any:
-    """Return a value as JSON would return it, or the digest of a long one."""
+    """Return a value as it comes back from JSON; for a long one, its digest."""
     text = json.dumps(value, default=str)
     if len(text) > _LONG:
         return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

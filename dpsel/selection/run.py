@@ -1,4 +1,8 @@
-"""The straight line of every run that releases: charge, read, draw, store."""
+"""The straight line of every run that releases: open, check, charge, read, draw, store.
+
+`carry_out` is that line. Each step is a method of a `Job`; `SelectJob` is the job of `select` for
+scores that reduce the rows batch by batch.
+"""
 
 import json
 from collections.abc import Iterator
@@ -11,15 +15,16 @@ from dpsel.core.batch import Batch
 from dpsel.core.bounds import Bounds
 from dpsel.core.groups import Features
 from dpsel.core.guarantee import Guarantee, check_k
-from dpsel.core.release import DrawnBy, Question, Selection, release
+from dpsel.core.release import DrawnBy, release
 from dpsel.core.row_ranks import ranked
 from dpsel.core.scores.base import KeepsRows, Score, Scores, WorksAtTheEnd
 from dpsel.core.scores.registry import find_score
+from dpsel.core.selection import Question, Selection
 from dpsel.errors import UsageError
 from dpsel.records import frozen
 from dpsel.reporter import Reporter
-from dpsel.selection.record import selection_text
 from dpsel.selection.request import Request
+from dpsel.system.text import json_text
 from dpsel.system.threads import Threads, one_blas_thread
 from dpsel.tables.cell_counts import CellCounts, cell_notes
 from dpsel.tables.columns import Layout, choose_columns, nameless_notes, visible_columns
@@ -34,71 +39,79 @@ from dpsel.tables.provenance import Provenance
 from dpsel.tables.spill import Spill, memory_asked
 from dpsel.tables.table import RowReader, Table, read_batches
 
-# What a score that keeps rows takes, in units of the rows themselves.
+# Memory that a score needs if it keeps all rows, as a multiple of the rows themselves.
 _COPIES_OF_ROWS = 2
+# A larger share of missing or non-numeric targets is most likely a mistake.
+_MOST_OF_TARGET = 0.5
 
 
 @frozen
 class Release:
-    """What may be published, and the record of it: of one run id always the same bytes."""
+    """A selection that may be published, and its JSON record: the same bytes for a run id."""
 
     selection: Selection
     record: str
 
 
 class Job(Protocol):
-    """What `select` and each baseline do in their own way, in the same order."""
+    """The steps of a run, which `select` and each baseline implement in their own way."""
 
     def question(self) -> Question:
-        """Return what is asked: all of it is public."""
+        """Return the question that the record will state. All of it is public."""
         ...
 
     def opened(self) -> AbstractContextManager[Table]:
-        """Open the table: its names and types are public."""
+        """Open the table. Its column names and types are public."""
         ...
 
     def checked(self, table: Table, account: NoAccount) -> AbstractContextManager[None]:
-        """Check all that only public things can spoil; be ready to read."""
+        """Run every check that depends on public facts only, and get ready to read."""
         ...
 
     def read(self, table: Table) -> Any:
-        """Read all rows into what a mechanism needs. Private."""
+        """Read all rows into the input of a mechanism. Private."""
         ...
 
     def release(self, private: Any) -> Selection:
-        """Spend the guarantee: one mechanism, once."""
+        """Spend the guarantee by calling one mechanism, once."""
         ...
 
 
 def carry_out(job: Job, account: NoAccount, date: str | None = None) -> Release:
-    """Charge first, then read, then draw, then store, then release.
+    """Run a job: check, charge, read, draw and store, in this order, and return the release.
 
-    So a slip of the pen costs nothing, and whether a run is charged does not depend on any row;
-    what fails after the charge, whatever the reason, stays charged.
+    All checks of public inputs come before the charge, so a typo costs nothing. The charge comes
+    before the first row is read, so it does not depend on any row. A run that fails later, for
+    whatever reason, stays charged.
 
     Privacy:
         Domain: any table of at most 2^31 - 1 rows, with public column names and types.
-        Guarantee: what the job's `release` promises, for the returned record; and nothing is
-            returned whose cost is not on the disk: see `Account`.
+        Guarantee: that of the job's `release`, for the returned record. Nothing is returned
+            unless its cost is on the disk: see `Account`.
         Assumes: no observer of the running time.
         Tested by: tests/privacy/test_ledger_crashes.py
     """
-    if (done := account.released()) is not None:  # this run id has its release: nothing is opened
-        return _stored(done, account)
+    if (earlier := account.released()) is not None:  # the run id has a release: open nothing
+        return _stored_release(earlier, account)
     with job.opened() as table, job.checked(table, account), account.charged():
-        if (done := account.charge()) is not None:  # on the disk before a row is read
-            return _stored(done, account)
+        if (earlier := account.charge()) is not None:  # on the disk before a row is read
+            return _stored_release(earlier, account)
         private = job.read(table)  # --- private from here
         drawn = job.release(private)  # --- to here: one mechanism, once
         question = replace(job.question(), run_id=account.run_id, date=date)
         selection = replace(drawn, question=question)
         record = selection_text(selection)
-        kept = account.store(record, selection.guarantee)  # public: the same bytes for ever
-        return Release(selection, record) if kept == record else _stored(kept, account)
+        stored = account.store(record, selection.guarantee)  # public, and never changes again
+        return Release(selection, record) if stored == record else _stored_release(stored, account)
 
 
-def _stored(record: str, account: NoAccount) -> Release:
-    """Return a release from the record that a ledger keeps, if it is as it was demanded."""
+def selection_text(selection: Selection) -> str:
+    """Return the record of a selection as JSON."""
+    return json_text(selection.to_dict())
+
+
+def _stored_release(record: str, account: NoAccount) -> Release:
+    """Return the release in a record from the ledger, if it meets the demands of this run."""
     try:
         selection = Selection.from_dict(json.loads(record))
     except (ValueError, KeyError, TypeError, AttributeError, UsageError):
@@ -109,16 +122,16 @@ def _stored(record: str, account: NoAccount) -> Release:
 
 
 class TableJob:
-    """What the jobs of `select` have in common: a table, and a request that fits it."""
+    """What all jobs of `select` share: a table, opened and checked against the request."""
 
     def __init__(self, table: Any, request: Request, reporter: Reporter) -> None:
-        """Know what is asked for; open nothing."""
+        """Keep the request; open nothing yet."""
         self._place = table
         self._request = request
         self._reporter = reporter
 
     def question(self) -> Question:
-        """Return what is asked."""
+        """Return the question that the record will state."""
         return self._request.question()
 
     @contextmanager
@@ -129,22 +142,30 @@ class TableJob:
 
     @contextmanager
     def checked(self, table: Table, account: NoAccount) -> Iterator[None]:
-        """Check columns, bounds and k."""
+        """Check columns, bounds, scope and k."""
         self._layout, self._features = chosen_columns(table, self._request, self._reporter)
         refuse_unbounded(table, self._request)
         refuse_partial_scope(table, self._request, account)
         self._bounds = bounds_of(table, self._layout, self._request)
         if find_score(self._request.score).all_rows:
-            # A size in the environment that is none is refused while it costs nothing.
+            # An invalid memory size in the environment is refused before anything is charged.
             memory_asked()
         yield
 
+    def _note_unusable_target(self, share: float) -> None:
+        """Tell the holder if most cells of the target are missing or not numbers."""
+        if share > _MOST_OF_TARGET:
+            self._reporter.note(
+                f"{share:.0%} of the cells of '{self._request.wanted.target}' are missing or no "
+                "numbers; name a label with --positive, or all with --classes"
+            )
+
 
 class SelectJob(TableJob):
-    """`select`: one score of all rows, and one mechanism."""
+    """`select`: a score that reduces all rows batch by batch, and one mechanism."""
 
     def read(self, table: Table) -> "Scored":
-        """Read all rows into scores, and tell the holder about cells of no use.
+        """Read all rows into scores, and note cells that are missing, not numbers or out of bounds.
 
         Privacy:
             Guarantee: none; the scores are private input for a mechanism.
@@ -154,18 +175,20 @@ class SelectJob(TableJob):
         self._reporter.size(file_bytes(table))
         score = find_score(request.score).make(self._bounds, guarantee.neighbors, guarantee.unit)
         with unchanged(table.sources):
-            found = self._add_rows(table, score)
+            result = self._add_rows(table, score)
         names = [*self._layout.names, request.wanted.target]
-        assumed = found.provenance is None and not guarantee.scope.end_to_end
-        for note in (*found.notes, *cell_notes(found.cells, names, assumed=assumed)):
+        assumed = result.provenance is None and not guarantee.scope.end_to_end
+        for note in (*result.notes, *cell_notes(result.cells, names, assumed=assumed)):
             self._reporter.note(note)
-        if request.coding.positive is not None and not found.label_seen:
+        if request.coding.positive is not None and not result.label_seen:
             label, target = request.coding.positive, request.wanted.target
             self._reporter.note(f"no row has the label '{label}' in '{target}'")
-        return Scored(score.scores(), found.provenance)
+        else:
+            self._note_unusable_target(float(result.cells.shares()[1:, -1].sum()))
+        return Scored(score.scores(), result.provenance)
 
     def release(self, private: "Scored") -> Selection:
-        """Draw once."""
+        """Draw the features from the scores, once."""
         request, features = self._request, self._features
         selection = release(
             features.scores(private.scores),
@@ -177,8 +200,8 @@ class SelectJob(TableJob):
         )
         return features.stated(selection)
 
-    def _add_rows(self, table: Table, score: Score) -> "Found":
-        """Add all rows to a score, on all cores."""
+    def _add_rows(self, table: Table, score: Score) -> "ReadResult":
+        """Add all rows to a score, on several threads, and return what was learned on the way."""
         request, features = self._request, len(self._layout.names)
         if isinstance(score, WorksAtTheEnd):
             score.work_with(Threads(request.threads))
@@ -190,37 +213,38 @@ class SelectJob(TableJob):
         rows = RowReader(request.coding, limit)
         layout = replace(self._layout, whole_rows=request.row_ranks)
 
-        def reduced(batch: Batch) -> tuple[Any, CellCounts]:
+        def reduce_batch(batch: Batch) -> tuple[Any, CellCounts]:
             counts = CellCounts.of(batch, clipping)
             return score.part(ranked(batch) if request.row_ranks else batch), counts
 
-        def add(part: tuple[Any, CellCounts]) -> None:
-            score.add(part[0])
-            cells.add(part[1])
+        def add(reduced: tuple[Any, CellCounts]) -> None:
+            partial, counts = reduced
+            score.add(partial)
+            cells.add(counts)
 
         with one_blas_thread():
             read_batches(
                 table.pending_batches(layout, rows),
-                reduced,
+                reduce_batch,
                 add,
                 threads=request.threads,
                 progress=self._reporter.progress,
             )
-        # Only now is it known whether a CSV is the one that its record is about.
-        return Found(table.provenance, rows.label_seen, cells, tuple(rows.notes))
+        # Only now, with all bytes read, is it known whether a CSV belongs to the record beside it.
+        return ReadResult(table.provenance, rows.label_seen, cells, tuple(rows.notes))
 
 
 @frozen
 class Scored:
-    """The scores of all rows, which are private, and how the table was made."""
+    """The scores of all rows, and how the table was made. Private."""
 
     scores: Scores
     provenance: Provenance | None
 
 
 @frozen
-class Found:
-    """What was learnt about a table while it was read. Private."""
+class ReadResult:
+    """What was learned about a table while reading it. Private."""
 
     provenance: Provenance | None
     label_seen: bool
@@ -229,14 +253,15 @@ class Found:
 
 
 def chosen_columns(table: Table, request: Request, reporter: Reporter) -> tuple[Layout, Features]:
-    """Return which columns play which part, and what is selected from; refuse a k beyond that."""
+    """Return the layout and the features to select from; refuse a k beyond their number."""
     columns, wanted = table.columns, request.wanted
     if request.dictionary is not None:
-        # Imported where it is needed, here and below: most runs have no dictionary.
-        from dpsel.selection.described import told_columns
+        # Imported here, as below, because most runs have no dictionary.
+        from dpsel.selection.with_dictionary import dictionary_columns
 
-        columns, wanted = told_columns(request.dictionary, columns, wanted)
-    layout = choose_columns(columns, wanted, table.label)
+        columns, wanted = dictionary_columns(request.dictionary, columns, wanted)
+    # No cell of a CSV decides what is an error: a word in a column of numbers counts as missing.
+    layout = replace(choose_columns(columns, wanted, table.label), typed=True)
     features = _features_of(table, layout, request)
     check_k(request.k, len(features.names))
     for note in nameless_notes(table.columns, table.label):
@@ -245,12 +270,12 @@ def chosen_columns(table: Table, request: Request, reporter: Reporter) -> tuple[
 
 
 def _features_of(table: Table, layout: Layout, request: Request) -> Features:
-    """Return what is selected from: the chosen columns, and groups of them."""
+    """Return the features to select from: columns, and groups of columns."""
     if request.dictionary is None:
         return Features.of(layout.names, {})
-    from dpsel.selection.described import told_groups
+    from dpsel.selection.with_dictionary import dictionary_groups
 
-    groups = told_groups(request.dictionary, table.columns, layout.names)
+    groups = dictionary_groups(request.dictionary, table.columns, layout.names)
     return Features.of(layout.names, groups)
 
 
@@ -259,16 +284,16 @@ def bounds_of(table: Table, layout: Layout, request: Request) -> Bounds:
     names = [column.name for column in visible_columns(table.columns)]
     public, target, coded = request.bounds, request.wanted.target, request.coding.of_text
     if request.by_ranges and request.dictionary is not None:
-        from dpsel.selection.described import told_bounds
+        from dpsel.selection.with_dictionary import dictionary_bounds
 
-        told = request.dictionary
-        public = told_bounds(told, table.columns, layout.names, target, coded=coded)
+        dictionary = request.dictionary
+        public = dictionary_bounds(dictionary, table.columns, layout.names, target, coded=coded)
     bounds = public.resolve(layout.names, target, names, coded=coded)
     return replace(bounds, two_classes=request.coding.two_classes)
 
 
 def refuse_unbounded(table: Table, request: Request) -> None:
-    """Refuse a score that needs bounds for a table that has none, and was not scaled."""
+    """Refuse a score that needs bounds if none are given and the table is not preprocessed."""
     if request.wanted.bounded or not find_score(request.score).needs_bounds:
         return
     made = claimed_record(table)
@@ -282,20 +307,21 @@ def refuse_unbounded(table: Table, request: Request) -> None:
 
 
 def covered(guarantee: Guarantee, provenance: Provenance | None) -> Guarantee:
-    """Return a guarantee that says what it covers of how the table was made."""
+    """Return a guarantee whose scope takes into account how the table was made."""
     scope = None if provenance is None else provenance.scope
     return guarantee if scope is None else replace(guarantee, scope=scope)
 
 
 def refuse_partial_scope(table: Table, request: Request, account: NoAccount) -> None:
-    """Refuse, if a guarantee from end to end is demanded, a table that would not have one.
+    """Refuse a table without an end-to-end guarantee, if the account demands one.
 
-    Only what is known before a row is read counts: metadata, and the record beside a CSV as far as
-    it takes a guarantee away. That such a record is about the CSV's content is known once all of it
-    was read; so it never meets the demand, whatever the rows are, and bounds do.
+    Only what is known before a row is read counts: metadata in the table, and the record beside a
+    CSV as far as it takes the guarantee away. Whether that record belongs to the CSV is known only
+    once the whole file has been read. So such a record never meets the demand, whatever the rows
+    are; bounds do.
     """
     made = provenance_of_all(table)
-    # Of several files only what takes a guarantee away is believed.
+    # The provenance of several files counts only if it takes the guarantee away.
     believed = made is not None and (made.data_dependent or table.provenance is not None)
     scope = made.scope if made is not None and believed else None
     account.refuse_partial(request.guarantee.scope if scope is None else scope)

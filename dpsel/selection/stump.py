@@ -1,4 +1,4 @@
-"""`select` by the score `stump`: any columns as they are, no bounds, no preprocessing."""
+"""`select` by the score `stump`, which takes raw columns without bounds or preprocessing."""
 
 from dataclasses import replace
 
@@ -6,10 +6,11 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.batch import Batch
+from dpsel.core.epsilon_parts import rows_needed
 from dpsel.core.groups import GroupedColumns
-from dpsel.core.picks import rows_needed
-from dpsel.core.release import DrawnBy, Selection, StumpRequest, release_stump
-from dpsel.core.scores.stump import UNIT, Cells, WeightRule, stump_scores, stump_sensitivity
+from dpsel.core.release import DrawnBy, StumpRequest, release_stump
+from dpsel.core.scores.stump import UNIT, WeightRule, matrix_scores, stump_sensitivity
+from dpsel.core.selection import Selection
 from dpsel.selection.run import TableJob, covered
 from dpsel.tables.opening import unchanged
 from dpsel.tables.table import Table
@@ -17,10 +18,10 @@ from dpsel.tables.whole_columns import WholeColumns
 
 
 class StumpJob(TableJob):
-    """A job whose columns are scored one by one, once the target's weights are known."""
+    """A job that first finds the weights of the target, and then scores column by column."""
 
     def read(self, table: Table) -> "ColumnsToScore":
-        """Return what reads the target, and then the columns."""
+        """Return the columns; they are read only when `release` needs them."""
         self._hint()
         request = self._request
         limit = request.person_limit()
@@ -36,7 +37,7 @@ class StumpJob(TableJob):
         return ColumnsToScore(table, columns, len(self._layout.names))
 
     def release(self, private: "ColumnsToScore") -> Selection:
-        """Find the weights, score, and draw."""
+        """Find the weights of the target, score the columns, and draw."""
         request = self._request
         assert isinstance(request.stump, StumpRequest)
         selection = release_stump(
@@ -48,7 +49,7 @@ class StumpJob(TableJob):
             request.seed,
         )
         selection = self._features.stated(selection)
-        self._tell(private)
+        self._note_problems(private)
         if selection.guarantee is None:
             return selection
         return replace(
@@ -56,7 +57,7 @@ class StumpJob(TableJob):
         )
 
     def _hint(self) -> None:
-        """Tell the holder, from public numbers, how many rows it takes."""
+        """Tell the holder, from public numbers, about how many rows the selection needs."""
         k, d = self._request.k, len(self._features.names)
         guarantee = self._request.guarantee
         moved = stump_sensitivity(guarantee.neighbors, guarantee.unit) // UNIT
@@ -66,43 +67,36 @@ class StumpJob(TableJob):
             f"takes about {rows:,} rows"
         )
 
-    def _tell(self, private: "ColumnsToScore") -> None:
-        """Tell the holder what was wrong with the rows and the target."""
+    def _note_problems(self, private: "ColumnsToScore") -> None:
+        """Tell the holder about problems with the rows and the target."""
         request, target = self._request, self._request.wanted.target
         for note in private.columns.notes:
             self._reporter.note(note)
         if request.coding.positive is not None and not private.columns.label_seen:
             self._reporter.note(f"no row has the label '{request.coding.positive}' in '{target}'")
-        elif private.missing_targets > _MOST:
-            self._reporter.note(
-                f"{private.missing_targets:.0%} of the cells of '{target}' are missing or no "
-                "numbers; name a label with --positive, or all with --classes"
-            )
-
-
-# So large a share of targets without a use is a mistake, most likely.
-_MOST = 0.5
+        else:
+            self._note_unusable_target(private.missing_targets)
 
 
 class ColumnsToScore:
-    """The columns of a table, which are private, for `release_stump`."""
+    """The columns of a table as `release_stump` needs them. Private."""
 
     def __init__(self, table: Table, columns: WholeColumns, features: int) -> None:
-        """Read nothing yet."""
+        """Keep the columns; read nothing yet."""
         self._table = table
         self._features = features
         self.columns = columns
         self.missing_targets = 0.0
 
     def target(self) -> FloatArray:
-        """Return the target of all rows that count."""
+        """Return the target of every row that counts."""
         with unchanged(self._table.sources):
             y = self.columns.target()
         self.missing_targets = float(np.isnan(y).mean()) if len(y) else 0.0
         return y
 
     def scores(self, rule: WeightRule) -> IntArray:
-        """Return the scores of all columns, a row for every round.
+        """Return the scores of all columns, one row per round.
 
         Privacy:
             Guarantee: none; the scores are private input for a mechanism.
@@ -111,10 +105,10 @@ class ColumnsToScore:
         weights = rule.weights(self.columns.target())
 
         def scored(batch: Batch) -> tuple[int, IntArray]:
-            return batch.first_feature, stump_scores(Cells.of(np.asarray(batch.X)), weights)
+            return batch.first_feature, matrix_scores(np.asarray(batch.X), weights)
 
         values = np.zeros((len(rule.values), self._features), dtype=np.int64)
         with unchanged(self._table.sources):
-            for first, found in self.columns.reduce(scored):
-                values[:, first : first + found.shape[1]] = found
+            for first, some in self.columns.reduce(scored):
+                values[:, first : first + some.shape[1]] = some
         return values

@@ -1,4 +1,4 @@
-"""`PrivateSelectKBest`: `dpsel.select` as an estimator of scikit-learn."""
+"""`PrivateSelectKBest`: `dpsel.select` as a scikit-learn estimator."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dpsel.budget.place import ledger_from_environment
 from dpsel.core.arrays import BoolArray
 from dpsel.core.guarantee import Guarantee
-from dpsel.core.release import Selection
-from dpsel.core.summary import selection_html
+from dpsel.core.selection import Selection, selection_html
 from dpsel.errors import UsageError
 from dpsel.python import Warner
 from dpsel.selection.api import select
@@ -35,66 +34,66 @@ from dpsel.tables.columns import refuse_repeated
 class PrivateSelectKBest(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """Select the features that matter most for y, with differential privacy.
 
-    Every `fit` is a new draw and costs epsilon anew; so cross-validation, which fits clones, costs
-    epsilon for every one of them. With a `ledger` each fit is charged or refused. Without one, the
-    second fit of an estimator or of its clones warns. See docs/sklearn.md.
+    Every `fit` is a new draw and costs epsilon again. Cross-validation fits clones, so it costs
+    epsilon for every one of them. With a `ledger`, each fit is charged or refused. Without one, the
+    second fit of an estimator or its clones warns. See docs/tutorials/sklearn.md.
 
     Privacy:
-        Domain: any X and y; a cell that is no number counts as a word or as missing, and never
+        Domain: any X and y; a cell that is not a number counts as a word or as missing, and never
             fails a fit. Names, types and shapes are public, and so are all parameters.
-        Neighbors: `neighbors`, for one row of X and y, or for one `person` with all rows.
+        Neighbors: `neighbors`, for one row of X and y, or for one `person` with all their rows.
         Sensitivity: that of the score, times `rows_per_person`.
-        Guarantee: that of `dpsel.select`, for `selection_` and all that is computed from it, for
-            one fit. What `transform` returns are the rows themselves: they are private.
-        Assumes: classes and bounds that were not read off the data; no observer of the time.
+        Guarantee: that of `dpsel.select`, for `selection_` and everything computed from it, for
+            one fit. `transform` returns the rows themselves, which are private.
+        Assumes: classes and bounds that were not read off the data; no observer of the run time.
         Tested by: tests/scikit_learn/test_selector.py
 
     Args:
         epsilon: The privacy loss of one fit. It must be given.
         k: How many features to select.
-        up_to: In place of `k`: as many features as epsilon carries, at most so many.
-        rows: With `up_to`: the public number of rows, about.
+        up_to: Instead of `k`: as many features as epsilon can pay for, but at most this many.
+        rows: With `up_to`: the public number of rows, approximately.
         features: Names or globs of the columns to choose from; all if empty. The columns of an
             array are called x0, x1, ...
         exclude: Names or globs of columns to leave out.
-        positive: The label of y that counts 1; any other counts -1. Never looked for in y.
+        positive: The label of y that counts as 1; any other counts as -1. Never searched for in y.
         classes: The labels of a y with three classes or more.
-        share: With `positive`: the public share of rows that have the label, about.
-        target_center: For a numeric y: a public number that about half of the rows are above.
-        bounds: Public bounds, as for `dpsel.select`; y goes by its own name, or is called `y`.
+        share: With `positive`: the public share of rows with that label, approximately.
+        target_center: For a numeric y: a public number that about half of the rows exceed.
+        bounds: Public bounds, as for `dpsel.select`; y goes by its own name, or `y` if it has none.
         lower: The public lower bound of every column and of y, together with `upper`.
         upper: The public upper bound of every column and of y.
         dictionary: Public facts about the columns: a TOML file, or a mapping of that shape.
         method: `stump`, which needs no bounds, `dp-sis`, `kendall` or `dpkendall`.
-        score_func: The name of the score, if it is not the method's: what `dpsel.select` calls
-            `score`, which in scikit-learn is a method.
+        score_func: The name of the score, if it is not the method's. `dpsel.select` calls this
+            `score`, which in scikit-learn is the name of a method.
         row_ranks: Score each number by its rank among the features of its row.
         mechanism: The name of the mechanism, if it is not the method's.
         gamma: For the Lipschitz mechanisms: the weight of the worst included score, 0 to 1.
         sampler: For the Lipschitz mechanisms: `lazy` or `direct`.
         delta: For peeling and oneshot-laplace: the delta of an (epsilon, delta) guarantee.
         neighbors: `add-remove` or `replace-one`.
-        person: The column of X that says whose row it is, to protect persons instead of rows; of
-            a pandas frame it may be a level of the index. It is never selected.
-        rows_per_person: At most so many rows of a person count; 1 if not given.
+        person: The column of X that identifies persons, to protect persons instead of rows; for a
+            pandas frame it may be a level of the index. It is never selected.
+        rows_per_person: At most this many rows of a person count; 1 if not given.
         seed: Makes fits reproducible, for tests; nothing is then guaranteed. It is not called
-            `random_state`, which many set by habit.
+            `random_state`, which many people set by habit.
         threads: How many threads read and compute; all cores if not given.
-        ledger: The ledger that every fit is charged to; that of the environment's DPSEL_LEDGER if
-            not given.
+        ledger: The ledger that every fit is charged to; if not given, the one named in the
+            environment variable DPSEL_LEDGER.
         ledger_file: The file of the ledgers, if it is not in its usual place.
-        run_id: The name of one fit: under it the ledger charges once, and every later fit returns
-            the same selection without a look at X and y.
-        note: A line to keep in the ledger, beside each charge.
-        date: A day that the record is to state, `YYYY-MM-DD` or `today`.
-        require_ledger: Refuse a fit that no ledger is charged for.
+        run_id: The name of one fit. The ledger charges it once, and every later fit returns the
+            same selection without reading X and y.
+        note: A line to store in the ledger with each charge.
+        date: A day to state in the record, `YYYY-MM-DD` or `today`.
+        require_ledger: Refuse fits that no ledger is charged for.
         require_end_to_end: Refuse arguments whose guarantee would cover the selection only.
 
     Attributes:
         selection_: The `dpsel.Selection` of the last fit, which may be published.
         guarantee_: Its guarantee; None with a `seed`.
         n_features_in_: How many columns X had.
-        feature_names_in_: Their names, if X had any and all are texts.
+        feature_names_in_: Their names, if X had names and all are strings.
     """
 
     selection_: Selection
@@ -177,12 +176,12 @@ class PrivateSelectKBest(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.require_end_to_end = require_end_to_end
 
     def fit(self, X: Any, y: Any = None) -> "PrivateSelectKBest":
-        """Draw a selection, once, for the price of epsilon.
+        """Draw one selection, at the cost of epsilon.
 
         Args:
-            X: A frame of pandas, polars or pyarrow, or an array. Sparse matrices are refused: what
-                is dense in memory can be given as `X.toarray()`.
-            y: Numbers, truth values, or labels if `positive` or `classes` names them.
+            X: A frame of pandas, polars or pyarrow, or an array. Sparse matrices are refused; one
+                that fits in memory as a dense array can be given as `X.toarray()`.
+            y: Numbers, booleans, or labels if `positive` or `classes` names them.
 
         Raises:
             DpselError: As `dpsel.select` does.
@@ -206,7 +205,7 @@ class PrivateSelectKBest(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return the selected columns of X, in their order: the rows themselves, which are private.
+        """Return the selected columns of X, in the order of X. The rows are private.
 
         Args:
             X: A frame or an array with the columns that the selector was fitted on.
@@ -214,7 +213,7 @@ class PrivateSelectKBest(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         X, wanted = as_table(X), self._output()
         if wanted == "default" or not is_frame(X) or is_pandas(X):
             return super().transform(X)
-        # Else scikit-learn would make an array of all columns first, which loses their types.
+        # Otherwise scikit-learn would first make one array of all columns, which loses their types.
         check_is_fitted(self, "selection_")
         validate_data(self, X, reset=False, skip_check_array=True)
         table = arrow_table(X).select(self.get_support(indices=True).tolist())
@@ -232,13 +231,13 @@ class PrivateSelectKBest(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _output(self) -> str:
-        """Return what `transform` is to return, by `set_output` or scikit-learn's configuration."""
+        """Return the container for `transform`, by `set_output` or scikit-learn's configuration."""
         return str(getattr(self, "_container", get_config()["transform_output"]))
 
     def _checked(self, X: Any, y: Any) -> Any:
         """Return X as a frame or an array of two dimensions; refuse shapes that do not fit.
 
-        A table without rows is not refused: that would tell it from one with a row.
+        A table without rows is not refused: an error would distinguish it from one with a row.
         """
         if isinstance(X, list | tuple):
             # A list has no type, and its cells must not decide on one.
@@ -253,7 +252,7 @@ class PrivateSelectKBest(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return X
 
     def _count(self, selection: Selection) -> None:
-        """Count a draw that no ledger was charged for, and say what all of them cost together."""
+        """Count a draw that no ledger was charged for, and warn what all of them cost together."""
         guarantee = selection.guarantee
         if self.run_id is not None:
             if self._shared_tally().seen(self.run_id):
@@ -271,9 +270,9 @@ class PrivateSelectKBest(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 )
 
     def _shared_tally(self) -> Tally:
-        """Return the tally of this estimator and its clones; it comes with the first fit or clone.
+        """Return the tally of this estimator and its clones, made at the first fit or clone.
 
-        One step, also where threads share an estimator.
+        `setdefault` is atomic, so threads that share an estimator get the same tally.
         """
         if "_tally" not in self.__dict__:
             self.__dict__.setdefault("_tally", Tally())
@@ -285,7 +284,7 @@ class PrivateSelectKBest(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return self._mask
 
     def __sklearn_clone__(self) -> "PrivateSelectKBest":
-        """Return an unfitted copy whose fits count with those of this one."""
+        """Return an unfitted copy whose fits are counted together with those of this one."""
         copy: PrivateSelectKBest = super().__sklearn_clone__()
         copy._tally = self._shared_tally()
         if hasattr(self, "_container"):
@@ -293,7 +292,7 @@ class PrivateSelectKBest(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return copy
 
     def __sklearn_tags__(self) -> Any:
-        """Say what is accepted: anything in a cell, y in any case."""
+        """Tell scikit-learn what is accepted: cells of any kind; y is required."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
@@ -304,19 +303,19 @@ class PrivateSelectKBest(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _repr_html_(self) -> Callable[[], str]:
-        """Return what makes a page for notebooks: the guarantee first, then the parameters."""
+        """Return a function that makes HTML for notebooks: the guarantee, then the parameters."""
         parameters: Callable[[], str] = super()._repr_html_
         return lambda: self._summary() + parameters()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        """Return the same page where notebooks ask for it in this way."""
+        """Return the same HTML for notebooks that call this method."""
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
         if "text/html" in bundle:
             bundle["text/html"] = self._summary() + bundle["text/html"]
         return bundle
 
     def _summary(self) -> str:
-        """Return what a fit has released, as HTML; nothing before a fit."""
+        """Return what a fit has released as HTML; an empty text before a fit."""
         if not hasattr(self, "selection_"):
             return ""
         spent = self._shared_tally().spent()
@@ -325,7 +324,7 @@ class PrivateSelectKBest(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _mask(selection: Selection, names: Sequence[str]) -> BoolArray:
-    """Return which of the columns are selected, alone or in a group."""
+    """Return which columns are selected, alone or as part of a group."""
     places = {name: place for place, name in enumerate(names)}
     columns = [
         column

@@ -1,4 +1,4 @@
-"""How often an estimator and its clones drew without a ledger, and what that adds up to."""
+"""Counts the fits of an estimator and its clones without a ledger, and adds up their cost."""
 
 import os
 import tempfile
@@ -16,7 +16,7 @@ from dpsel.records import frozen
 
 @frozen
 class Spent:
-    """Draws that no ledger was charged for, and the sums of their epsilons and deltas."""
+    """The number of draws that no ledger was charged for, and the sums of epsilon and delta."""
 
     count: int
     epsilon: float
@@ -37,8 +37,8 @@ class Spent:
 class Tally:
     """The draws of one estimator and its clones, which share this object.
 
-    A copy that was sent to a process that this one started, as joblib does, writes its draws to a
-    file that is known to both. Any other copy, on another machine or of another day, starts anew.
+    A copy in a child process, as joblib makes them, writes its draws to a file that parent and
+    child know. Any other copy, such as one on another machine or unpickled later, starts from zero.
 
     Privacy:
         Guarantee: none is needed; only epsilons and deltas are counted, which are public.
@@ -46,59 +46,59 @@ class Tally:
     """
 
     def __init__(self) -> None:
-        """Start with no draw, in this process."""
+        """Start with no draws, owned by this process."""
         self._start(uuid.uuid4().hex, os.getpid())
         weakref.finalize(self, _remove, self._place, self._owner)
 
     def _start(self, key: str, owner: int) -> None:
-        """Know the process that counts, and where its copies write."""
+        """Set the owning process and the file that its copies write to, and start from zero."""
         self._key = key
         self._owner = owner
         self._place = Path(tempfile.gettempdir()) / f"dpsel-draws-{key}"
         self._lock = threading.Lock()
         self._draws: list[str] = []
         self._run_ids: set[str] = set()
-        self._told = False
+        self._warned = False
 
     def add(self, epsilon: float, delta: float) -> Spent | None:
-        """Count a draw; return what all have cost if it is time to say so: once a process."""
+        """Count a draw; return the cost of all draws if a warning is due, once per process."""
         draw = f"{float(epsilon)!r} {float(delta)!r}"
         with self._lock:
             if os.getpid() != self._owner:
                 before = self._append(draw)
-                # Of copies in several processes it is the second one that says so.
+                # Among copies in several processes, the second draw gives the warning.
                 return Spent.of([*before, draw]) if len(before) == 1 else None
             self._draws.append(draw)
             spent = self._spent()
-            if spent.count < 2 or self._told:
+            if spent.count < 2 or self._warned:
                 return None
-            self._told = True
+            self._warned = True
             return spent
 
     def spent(self) -> Spent:
-        """Return what is known of all draws."""
+        """Return the number and the cost of all known draws."""
         with self._lock:
             return self._spent()
 
     def seen(self, run_id: str) -> bool:
-        """Return whether this run id was fitted before, here; from now on it was."""
+        """Return whether this run id was fitted before in this process, and remember it."""
         with self._lock:
             before = run_id in self._run_ids
             self._run_ids.add(run_id)
             return before
 
     def _spent(self) -> Spent:
-        """Return all draws: those of this object, and those that copies wrote."""
+        """Return all draws: those of this object, and those that copies wrote to the file."""
         written: list[str] = []
         with suppress(OSError):
             written = self._place.read_text("ascii").splitlines()
         return Spent.of([*self._draws, *written])
 
     def _append(self, draw: str) -> list[str]:
-        """Write a draw to the file of all copies, at once; return those before it."""
+        """Append a draw to the file of all copies; return the draws before it."""
         try:
             file = os.open(self._place, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        except OSError:  # No room, or no right to: it is not counted.
+        except OSError:  # No space or no permission: the draw is not counted.
             return []
         with os.fdopen(file, "r+b", buffering=0) as opened:
             opened.write(f"{draw}\n".encode("ascii"))
@@ -107,15 +107,15 @@ class Tally:
             return opened.read(end).decode("ascii").splitlines()
 
     def __deepcopy__(self, memo: Any) -> "Tally":
-        """Return itself: a deep copy of an estimator draws from the same rows."""
+        """Return the same object: a deep copy of an estimator draws from the same rows."""
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what tells a copy whose it is: always the same, so that caches find it again."""
+        """Return what identifies the owner; it never changes, so that caches keep working."""
         return {"key": self._key, "owner": self._owner}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Be a copy, if the owner has started this process; else start anew."""
+        """Become a copy if the owner started this process; else start from zero."""
         if state["owner"] == os.getppid():
             self._start(state["key"], state["owner"])
         else:
@@ -123,6 +123,6 @@ class Tally:
 
 
 def _remove(place: Path, owner: int) -> None:
-    """Remove the file of copies; not in a forked process, for which others still count."""
+    """Remove the file of the copies; not in a forked process, since the owner still needs it."""
     if os.getpid() == owner:
         place.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""X and y of scikit-learn as one table for `select`: types decide what can be read, never cells.
+"""X and y of scikit-learn as one Arrow table for `select`.
 
-A cell of an object column, or of a list, is read as its text. That is done cell by cell, so that
-none decides what becomes of another.
+Types decide what can be read, never cells. A cell of an object column or of a list is read as its
+text, each on its own, so that no cell affects how another is read.
 """
 
 import sys
@@ -17,18 +17,18 @@ from dpsel.tables.errors import plain_errors
 from dpsel.tables.opening import OBJECTS, refuse_objects
 
 _UNNAMED = "y"
-# What an array that Arrow has no type for may hold; texts may be no UTF-8.
+# What pyarrow raises for arrays it cannot convert, such as texts that are not UTF-8.
 _REFUSED = (pa.ArrowException, UnicodeError, OverflowError, TypeError)
 
 
 def is_frame(X: Any) -> bool:
-    """Return whether X is a table with names: of pandas, polars or pyarrow."""
+    """Return whether X is a table with named columns: of pandas, polars or pyarrow."""
     speaks_arrow = is_pandas(X) or hasattr(X, "__arrow_c_stream__")
     return speaks_arrow and len(getattr(X, "shape", ())) == 2
 
 
 def as_table(X: Any) -> Any:
-    """Return X if it has rows and columns; the errors of scikit-learn would quote its cells."""
+    """Return X if it has two dimensions; scikit-learn's own errors would quote its cells."""
     if not hasattr(X, "shape"):
         X = np.asarray(X)
     if len(X.shape) != 2:
@@ -42,7 +42,7 @@ def as_table(X: Any) -> Any:
 
 
 def column_names(X: Any) -> list[str]:
-    """Return the names of all columns: those of a frame, or x0, x1, ... as scikit-learn has it."""
+    """Return the names of all columns: those of a frame, or x0, x1, ... as in scikit-learn."""
     if not is_frame(X):
         return [f"x{place}" for place in range(X.shape[1])]
     if isinstance(X, pa.Table | pa.RecordBatch):
@@ -51,7 +51,7 @@ def column_names(X: Any) -> list[str]:
 
 
 def arrow_table(X: Any) -> pa.Table:
-    """Return a frame of polars or pyarrow as a table of Arrow."""
+    """Return a frame of polars or pyarrow as an Arrow table."""
     if not hasattr(X, "to_arrow"):
         return pa.table(X)
     refuse_objects(X, "X")
@@ -61,16 +61,16 @@ def arrow_table(X: Any) -> pa.Table:
 def training_table(
     X: Any, y: Any, *, labels: bool, person: str | None = None
 ) -> tuple[pa.Table, str]:
-    """Return X and y as one table, and what y is called in it.
+    """Return X and y as one table, and the name of y in it.
 
     Args:
         X: A frame, or an array of two dimensions.
         y: As many labels or numbers as X has rows.
         labels: Whether y holds labels that the user has named, and not numbers.
-        person: The column that says whose row it is, which may be a level of the index of pandas.
+        person: The column that identifies persons, which may be a level of a pandas index.
 
     Raises:
-        UsageError: If y is called like a column of X, or has neither numbers nor named labels.
+        UsageError: If y has the name of a column of X, or neither numbers nor named labels.
         InputError: If X or y has a type that cannot be read; never because of a cell.
         ValueError: If the shapes of X and y do not fit.
     """
@@ -88,7 +88,7 @@ def training_table(
 
 
 def _features(X: Any, names: Sequence[str]) -> pa.Table:
-    """Return the columns of X."""
+    """Return the columns of X as an Arrow table."""
     if is_frame(X) and not is_pandas(X):
         with plain_errors("X", "a frame"):
             return arrow_table(X)
@@ -97,7 +97,7 @@ def _features(X: Any, names: Sequence[str]) -> pa.Table:
 
 
 def _target_name(y: Any, names: Sequence[str]) -> str:
-    """Return what y is called: its own name, or one that no column has."""
+    """Return the name of y: its own, or one that no column has."""
     named = getattr(y, "name", None)
     if named is None or not str(named).strip():
         name = _UNNAMED
@@ -110,7 +110,7 @@ def _target_name(y: Any, names: Sequence[str]) -> str:
 
 
 def _one_column(y: Any) -> Any:
-    """Return y as one column: a frame or an array of one column is that column."""
+    """Return y as one column; of a frame or array with a single column, that column."""
     if isinstance(y, list | tuple | pa.Array | pa.ChunkedArray):
         return y
     if not hasattr(y, "shape"):
@@ -125,7 +125,7 @@ def _one_column(y: Any) -> Any:
 
 
 def _target(y: Any, *, labels: bool) -> Any:
-    """Return y as a column of Arrow."""
+    """Return y as an Arrow column."""
     if isinstance(y, list | tuple):
         return _texts(y) if labels else pa.array([_number(cell) for cell in y], pa.float64())
     if not labels and str(getattr(y, "dtype", "")) in ("object", OBJECTS):
@@ -137,7 +137,7 @@ def _target(y: Any, *, labels: bool) -> Any:
 
 
 def _column(cells: Any) -> Any:
-    """Return a column or an array of one dimension as a column of Arrow."""
+    """Return a column or a one-dimensional array as an Arrow column."""
     if isinstance(cells, pa.Array | pa.ChunkedArray):
         return cells
     if is_pandas(cells):
@@ -148,7 +148,7 @@ def _column(cells: Any) -> Any:
         return _texts(cells) if str(cells.dtype) == OBJECTS else pa.chunked_array(cells)
     array = np.asarray(cells)
     if array.dtype.kind == "f":
-        # Arrow has no wider type, and does not compute with narrower ones.
+        # Arrow has no wider floats, and does not compute with narrower ones.
         array = array.astype(np.float32 if array.itemsize <= 4 else np.float64, copy=False)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.kind not in "OcV":
@@ -158,22 +158,22 @@ def _column(cells: Any) -> Any:
 
 
 def _texts(cells: Iterable[Any]) -> Any:
-    """Return the text of every cell, null for None."""
+    """Return the texts of all cells, with null for None."""
     return pa.array([_text(cell) for cell in cells], pa.large_string())
 
 
 def _text(cell: Any) -> str | None:
-    """Return the text of a cell; what has none is missing."""
+    """Return the text of a cell; a cell without one is missing."""
     if cell is None:
         return None
     try:
         return str(cell).encode("utf-8", "backslashreplace").decode()
-    except Exception:  # Whatever an object of somebody else's raises: a cell fails no fit.
+    except Exception:  # A foreign object may raise anything: no cell may fail a fit.
         return None
 
 
 def _number(cell: Any) -> float:
-    """Return a cell as a number; what is none is missing."""
+    """Return a cell as a number; a cell that is not a number is missing."""
     try:
         return float(cell)
     except Exception:  # As above.
@@ -181,6 +181,6 @@ def _number(cell: Any) -> float:
 
 
 def is_pandas(data: Any) -> bool:
-    """Return whether this is a frame or a column of pandas, which is not imported for that."""
+    """Return whether this is a pandas frame or column, without importing pandas."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(data, pandas.DataFrame | pandas.Series)

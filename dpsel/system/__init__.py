@@ -1,1 +1,1 @@
-"""The machine: files that appear whole, processes, text. Nothing about tables or privacy."""
+"""The machine: output files, signals, threads, worker processes, text. No tables, no privacy."""

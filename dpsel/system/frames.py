@@ -1,7 +1,7 @@
-"""Polars, loaded so that Ctrl-C stays ours.
+"""Import polars, and keep Python's handling of Ctrl-C.
 
-When it is imported it takes Ctrl-C for itself, which leaves a command that waits for its input deaf
-to it: so it has to give it back.
+Polars installs its own handler for Ctrl-C when it is imported. A command that waits for input would
+then ignore Ctrl-C, so Python's handler is restored here. Other modules import polars from here.
 """
 
 import polars as pl

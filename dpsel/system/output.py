@@ -1,4 +1,4 @@
-"""Places to write to: a file that appears whole or not at all, a device, or standard output."""
+"""Writing results: to a file that appears whole or not at all, a device, or standard output."""
 
 import errno
 import os
@@ -18,11 +18,11 @@ _FOR_ALL, _FOR_ITS_OWNER = 0o666, 0o600
 
 
 class Output:
-    """A place for one result. Opened before anything is spent, written whole, or left as it was.
+    """A place for one result, opened before any budget is spent.
 
-    A file is written beside its place under another name, brought to the disk, and renamed by
-    `commit`; without it nothing is left behind. Whatever is written to stdout or to a device is
-    gone at once.
+    A file is written under a temporary name in the same folder; `commit` syncs it to disk and
+    renames it. Without `commit` nothing is left behind. What is written to stdout or to a device
+    cannot be taken back.
     """
 
     def __init__(
@@ -30,8 +30,8 @@ class Output:
     ) -> None:
         """Make sure that `place`, which must not be an input, can be written to.
 
-        A file of private numbers is `owner_only`; a public one is for whomever the
-        process's mask lets in.
+        With `owner_only`, for private numbers, only the owner can read the file. The permissions of
+        a public file follow the process's umask.
         """
         self._place = place
         self._force = force
@@ -41,7 +41,7 @@ class Output:
             self._open_stdout()
             return
         mode = self._mode()
-        # A pipe or a device cannot be replaced, only written to.
+        # A pipe or a device can only be written to, not replaced.
         if mode is not None and not stat.S_ISREG(mode):
             self._open(place)
             return
@@ -61,7 +61,7 @@ class Output:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Leave nothing behind that was not committed."""
+        """Remove what was not committed."""
         if self._place != STDOUT:
             with suppress(OSError):
                 self.stream.close()
@@ -70,7 +70,7 @@ class Output:
                 os.unlink(self._temporary)
 
     def write(self, content: bytes) -> None:
-        """Write all of a result, and put it in place."""
+        """Write the whole result, and commit it."""
         try:
             self.stream.write(content)
         except OSError as error:
@@ -78,7 +78,7 @@ class Output:
         self.commit()
 
     def commit(self) -> None:
-        """Make sure that all of it arrived, and put it in place."""
+        """Make sure that everything is written, and put the file in place."""
         try:
             self.stream.flush()
             if self._temporary is not None:
@@ -100,7 +100,7 @@ class Output:
         try:
             mode = os.stat(self._place).st_mode
         except FileNotFoundError:
-            # A link that leads nowhere is there all the same.
+            # A broken link exists all the same.
             return stat.S_IFREG if os.path.lexists(self._place) else None
         except OSError as error:
             raise self.failure(error) from None
@@ -116,10 +116,9 @@ class Output:
             raise self.failure(error) from None
 
     def _open_beside(self, place: str, mode: int) -> None:
-        """Make a file that takes the place later. Its mode is `mode` without the process's mask.
+        """Create the temporary file, with the permissions `mode` without the process's umask.
 
-        The kernel applies the mask, so nobody has to ask for it: that would mean to change it, for
-        all threads.
+        The kernel applies the umask. Reading it would mean changing it, for all threads.
         """
         temporary = str(Path(place).parent / f".dpsel-{os.urandom(8).hex()}.tmp")
         try:
@@ -136,7 +135,7 @@ class Output:
         self.stream = sys.stdout.buffer
 
     def _put_in_place(self, temporary: str) -> None:
-        """Bring the temporary file to the disk and rename it."""
+        """Sync the temporary file to disk, and rename it."""
         os.fsync(self.stream.fileno())
         self.stream.close()
         if self._force:
@@ -158,23 +157,23 @@ def print_text(text: str) -> None:
 
 
 def is_plain(place: str) -> bool:
-    """Return whether a place is that of an ordinary file, there or not yet there."""
+    """Return whether a place is an ordinary file, whether it exists or not."""
     return place != STDOUT and (os.path.isfile(place) or not os.path.exists(place))
 
 
 def _same(place: str, table: Path) -> bool:
-    """Return whether two names are one file."""
+    """Return whether two names are the same file."""
     return os.path.exists(place) and table.exists() and os.path.samefile(place, table)
 
 
 def _move_to_free_place(temporary: str, place: str) -> None:
-    """Rename, unless somebody made a file of that name meanwhile."""
+    """Rename a file, unless one of the new name was created meanwhile."""
     try:
         os.link(temporary, place)
     except FileExistsError:
         raise OutputError(f"{place}: exists already; replace it with --force") from None
     except OSError:
-        # No hard links on this file system: the check at the start has to do.
+        # This file system has no hard links: rely on the check at the start.
         os.replace(temporary, place)
     else:
         os.unlink(temporary)

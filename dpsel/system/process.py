@@ -1,4 +1,4 @@
-"""The process: signals, and its standard streams."""
+"""This process: its signals, its standard streams, and the system's words for errors."""
 
 import errno
 import os
@@ -16,21 +16,21 @@ _taken = False
 
 
 def take_interrupts_back() -> None:
-    """Let Python handle Ctrl-C and termination, and clean up, whatever is imported later."""
+    """Let Python handle SIGINT and SIGTERM, so that it cleans up, whatever is imported later."""
     global _taken
     _taken = True
     keep_interrupts()
 
 
 def keep_interrupts() -> None:
-    """Take them again, if they were taken: polars has just taken them for itself."""
+    """Restore Python's handlers, if `take_interrupts_back` was called: polars replaces them."""
     if _taken and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, _terminate)
 
 
 def ignore_interrupts() -> None:
-    """Let nothing disturb the end of the process."""
+    """Ignore SIGINT and SIGTERM while the process ends."""
     global _taken
     _taken = False
     if threading.current_thread() is threading.main_thread():
@@ -39,19 +39,19 @@ def ignore_interrupts() -> None:
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
-    """Treat a request to end like Ctrl-C."""
+    """Treat SIGTERM like Ctrl-C."""
     raise KeyboardInterrupt
 
 
 def stdin_bytes() -> Any:
-    """Return the bytes of standard input, to be read."""
+    """Return standard input as a stream of bytes."""
     if sys.stdin is None:
         raise InputError("stdin: is closed")
     return sys.stdin.buffer
 
 
 def abandon_stdout() -> None:
-    """Let standard output lead nowhere: Python would flush it once more, and complain."""
+    """Redirect standard output to nowhere, so that Python's last flush does not fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(nowhere, sys.stdout.fileno())
@@ -59,9 +59,9 @@ def abandon_stdout() -> None:
 
 
 def mute_libraries() -> None:
-    """Keep standard error for Python alone: what libraries print there by themselves is lost.
+    """Keep standard error for Python alone, and discard what libraries print there themselves.
 
-    A reader in Rust that meets a damaged file prints where it gave up, and on which value.
+    A reader in Rust that fails on a damaged file prints where it failed, and on which value.
     """
     if sys.stderr is None:
         return
@@ -84,21 +84,21 @@ def reason(error: OSError) -> str:
     return "unknown reason" if number is None else os.strerror(number).lower()
 
 
-# A damaged file makes readers ask for places that it does not have.
+# A damaged file makes readers seek to positions that it does not have.
 _OF_DAMAGE = (errno.EINVAL, errno.EOVERFLOW, errno.EFBIG)
 
 
 def device_reason(error: BaseException) -> str | None:
-    """Return why the system did not give a file's bytes; None if it gave them, whatever they are.
+    """Return why the system failed to read a file; None if the error is about its content.
 
-    In the words for the number of the error: a library's own may quote anything.
+    The words are the system's for the error's number: a library's own may quote anything.
     """
     number = _number(error) if isinstance(error, OSError) else None
     return None if number is None or number in _OF_DAMAGE else os.strerror(number).lower()
 
 
 def _number(error: OSError) -> int | None:
-    """Return the system's number for an error, which polars puts into a text of its own."""
+    """Return the system's number of an error, which polars puts into its message."""
     if error.errno is not None:
         return error.errno
     found = re.search(r"[(\[](?:os error|errno) (\d{1,4})[)\]]", str(error))
@@ -106,16 +106,16 @@ def _number(error: OSError) -> int | None:
 
 
 class Prefixed:
-    """A file whose first bytes were already taken off."""
+    """A file whose first bytes were already read."""
 
     def __init__(self, prefix: bytes, raw: Any) -> None:
-        """Give `prefix` first, and then what is left of `raw`."""
+        """Return `prefix` first, then what is left of `raw`."""
         self._prefix = prefix
         self._raw = raw
         self.closed = False
 
     def read(self, count: int = -1) -> bytes:
-        """Return up to `count` bytes, or all that are left."""
+        """Return up to `count` bytes, or all that are left if it is negative."""
         if count < 0:
             taken, self._prefix = self._prefix, b""
             return taken + bytes(self._raw.read())
@@ -123,17 +123,17 @@ class Prefixed:
         return taken + bytes(self._raw.read(count - len(taken)))
 
     def close(self) -> None:
-        """Close this, and leave the file to whoever opened it."""
+        """Close this object, but not the file, which its opener closes."""
         self.closed = True
 
 
 def user_name() -> str:
-    """Return who runs this process, as the system knows it; the environment is not believed."""
+    """Return the user that runs this process, from the system, not from the environment."""
     try:
         import pwd
 
         name = pwd.getpwuid(os.getuid()).pw_name
-    except ImportError:  # Windows has no such list.
+    except ImportError:  # Windows has no pwd.
         name = os.environ.get("USERNAME", "unknown")
     except KeyError:
         name = f"uid {os.getuid()}"

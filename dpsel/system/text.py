@@ -1,23 +1,25 @@
-"""Text: as JSON, what a file holds, or the nearest spelling."""
+"""Text: nearest spellings, small public files, JSON that a terminal can show, and HTML pages."""
 
 import difflib
 import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from string import Template
 from typing import Any, Literal
 
+from dpsel.display import ALARM, ALARM_INK, safe
 from dpsel.errors import InputError
 
 _MANY_NAMES = 5_000
 
 
 def nearest(name: str, names: Sequence[str]) -> str | None:
-    """Return the name that is spelled most like `name`, if any is."""
+    """Return the name that is spelled most like `name`, None if none is similar."""
     folded = {other.casefold(): other for other in names}
     if name.casefold() in folded:
         return folded[name.casefold()]
-    # Comparing spellings takes long: of very many names, look at those of a similar start.
+    # Comparing spellings is slow: of very many names, only those with the same first letter.
     if len(names) > _MANY_NAMES:
         names = [other for other in names if other[:1] == name[:1]][:_MANY_NAMES]
     return next(iter(difflib.get_close_matches(name, names, n=1)), None)
@@ -27,7 +29,7 @@ _BEYOND_ASCII = re.compile("[^\n -~]")
 
 
 def text_of(path: str | Path, option: str) -> str:
-    """Return a small public file as text; `option` is what named it."""
+    """Return a small public file as text; `option` is the option that named it."""
     if not str(path):
         raise InputError(f"{option}: the name of the file is empty")
     try:
@@ -39,8 +41,8 @@ def text_of(path: str | Path, option: str) -> str:
 
 
 def parsed(text: str, label: str, written_as: Literal["JSON", "TOML"]) -> Any:
-    """Return what a text in JSON or TOML holds; `label` is what messages call it."""
-    # Most runs have no such file, and are spared it.
+    """Return the content of a text in JSON or TOML; messages call it `label`."""
+    # Imported here because most runs have no such file.
     import tomllib
 
     try:
@@ -52,15 +54,33 @@ def parsed(text: str, label: str, written_as: Literal["JSON", "TOML"]) -> Any:
 
 
 def json_text(fields: Mapping[str, Any]) -> str:
-    """Return a record as text that a terminal can show, and that is parsed to the same record.
+    """Return a record as JSON that is safe to print, and that parses to the same record.
 
-    JSON lets names hold control characters from U+007F on, marks that turn the direction of
-    writing, and more that is not seen; here all of that is written as escapes.
+    JSON allows control characters from U+007F on, marks that reverse the direction of writing, and
+    other invisible characters; here they are all escaped.
     """
     text = json.dumps(fields, indent=2, ensure_ascii=False)
     return _BEYOND_ASCII.sub(_escaped_if_unseen, text) + "\n"
 
 
 def _escaped_if_unseen(found: re.Match[str]) -> str:
-    """Return a sign as it is, or as JSON escapes it if it is not printable."""
+    """Return a character unchanged, or escaped as in JSON if it is not printable."""
     return found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1]
+
+
+def page_html(title: str, style: str, body: str) -> str:
+    """Return a page of HTML in light or dark colors, without scripts, links or requests.
+
+    It is `page.html`, filled in.
+
+    Args:
+        title: Plain text.
+        style: CSS rules to add to the style sheet that all pages share.
+        body: HTML.
+    """
+    # Imported here because most runs write no page.
+    from importlib.resources import files
+
+    frame = Template(files("dpsel.system").joinpath("page.html").read_text("utf-8"))
+    shown = {"alarm": ALARM, "alarm_ink": ALARM_INK, "title": safe(title)}
+    return frame.substitute(shown, style=style.rstrip(), body=body)

@@ -1,4 +1,4 @@
-"""Work in threads of this process, and how many of them there are."""
+"""Threads of this process: how many to use, and keeping BLAS and malloc out of their way."""
 
 import os
 import threading
@@ -11,16 +11,16 @@ import numpy as np
 
 from dpsel.core.guarantee import check_at_least
 
-# glibc learns up to 32 MiB.
+# glibc adapts its threshold up to 32 MiB.
 _LARGEST_KEPT = 31 << 20
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Return what keeps the matrix library on one thread, as far as that can be told to it.
+    """Return a context that keeps the BLAS library on one thread, as far as possible.
 
-    Our own threads share the work; more of them only wait for one another. The command line says so
-    in its environment, before the library is loaded; in other programs `threadpoolctl` can, which
-    scikit-learn brings along.
+    Our own threads share the work, and more threads would only wait for one another. The command
+    line sets this in its environment, before the library is loaded. In other programs
+    `threadpoolctl`, which is installed with scikit-learn, can do it.
     """
     if os.environ.get("OPENBLAS_NUM_THREADS") == "1":
         return nullcontext()
@@ -37,7 +37,7 @@ _forever: list[AbstractContextManager[Any]] = []
 
 
 def stay_on_one_blas_thread() -> None:
-    """Enter `one_blas_thread` for as long as this process, a worker, lives."""
+    """Enter `one_blas_thread` for the lifetime of this process, which is a worker."""
     with _entering:
         if not _forever:
             _forever.append(one_blas_thread())
@@ -45,17 +45,17 @@ def stay_on_one_blas_thread() -> None:
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep the memory of arrays that are freed, for the next ones.
+    """Make the C library keep the memory of freed arrays for the next ones.
 
-    glibc gives large blocks back to the system at once, until one was freed that is as large: here
-    is one. New memory is slow: without this the scores of 10^5 x 5000 cells take twice as long, and
+    glibc returns large blocks to the system at once, until a block as large was freed: this frees
+    one. New memory is slow: without this, the scores of 10^5 x 5000 cells take twice as long, and
     those of kendall on 10^6 x 50 a twentieth longer.
     """
-    np.empty(_LARGEST_KEPT, dtype=np.uint8)  # not zeros, which would be written each time
+    np.empty(_LARGEST_KEPT, dtype=np.uint8)  # Not zeros, which would be written each time.
 
 
 def plan_threads(threads: int | None) -> int:
-    """Return how many threads to use: as many as there are cores for this process."""
+    """Return how many threads to use: those given, or as many as this process has cores."""
     if threads is not None:
         return check_at_least(1, threads, "threads")
     if hasattr(os, "sched_getaffinity"):
@@ -68,16 +68,16 @@ Result = TypeVar("Result")
 
 
 class Threads:
-    """Threads of this process, as `core.mapper.Mapper` asks for them."""
+    """Threads of this process, as a `core.scores.base.Mapper`."""
 
     def __init__(self, threads: int) -> None:
-        """Work on so many items at a time."""
+        """Work on this many items at a time."""
         self.at_once = check_at_least(1, threads, "threads")
 
     def map(
         self, work: Callable[[Item], Result], items: Iterable[Item], most: int
     ) -> Iterator[Result]:
-        """Yield `work(item)` in the order of the items; whoever stops early cancels the rest."""
+        """Yield `work(item)` in the order of the items; stopping early cancels the rest."""
         threads = min(self.at_once, most)
         if threads == 1:
             yield from map(work, items)

@@ -1,4 +1,4 @@
-"""Work in processes of their own, where most of it is Python; or on a cluster."""
+"""Tasks in separate processes, for work that is mostly Python, or on a cluster."""
 
 import multiprocessing
 import os
@@ -21,28 +21,28 @@ Task = TypeVar("Task")
 
 
 class Crew(Protocol):
-    """Workers of a cluster, as far as tasks go."""
+    """The workers of a cluster, as `run_tasks` uses them."""
 
     def run(
         self, work: Callable[[State, Task], Any], state: State, tasks: Mapping[str, Task]
     ) -> Iterator[tuple[str, Any]]:
-        """Yield the key of each task with `work(state, task)`, as they come."""
+        """Yield the key of each task with `work(state, task)`, as tasks are done."""
         ...
 
 
 Workers = int | Crew
-"""Who does the work: so many processes of this machine, or a cluster."""
+"""Who does the work: this many processes of this machine, or a cluster."""
 
-# A clean process listens at an address in the temporary folder, which has at most 92 bytes on some
-# systems; 32 of them are for its own name.
+# A fork server listens at an address in the temporary folder. On some systems an address has at
+# most 92 bytes, and 32 of them are for its own name.
 _LONGEST_FOLDER = 60
 
-# What a worker runs, and on what; set once in each worker.
+# The function that a worker runs, and its state; set once in each worker.
 _current: tuple[Callable[[Any, Any], Any], Any] | None = None
 
 
 class WorkerError(DpselError):
-    """A worker ended before its work did."""
+    """A worker ended before its work was done."""
 
     exit_code = 70
 
@@ -55,11 +55,11 @@ def run_tasks(
     workers: Workers,
     preload: Sequence[str] = (),
 ) -> Generator[tuple[str, Any], None, None]:
-    """Yield the key of each task with `work(state, task)`, as they come.
+    """Yield the key of each task with `work(state, task)`, as tasks are done.
 
     `work` is a function of a module, and `state` and the tasks can be pickled. Nothing may depend
-    on the order in which tasks are done, or on where. New processes have the modules `preload`,
-    and that of `work`, from their start: to load them again takes time, and memory in each.
+    on where tasks are done, or in which order. New processes start with the modules `preload`, and
+    that of `work`, already imported: importing them in each would take time and memory.
     """
     if not isinstance(workers, int):
         if tasks:
@@ -78,7 +78,7 @@ def _in_processes(
     processes: int,
     preload: Sequence[str],
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the key and the result of each task from processes of their own."""
+    """Yield the key and the result of each task, done in separate processes."""
     with ProcessPoolExecutor(
         min(processes, len(tasks)),
         mp_context=_context([__name__, work.__module__, *preload]),
@@ -100,7 +100,7 @@ def _in_processes(
 
 
 def _context(modules: Sequence[str]) -> Any:
-    """Return how processes are started: from a clean one that has the imports, where there is."""
+    """Return how to start processes: from a fork server that has the imports, if possible."""
     clean_one = "forkserver" in multiprocessing.get_all_start_methods()
     if not clean_one or len(os.fsencode(tempfile.gettempdir())) > _LONGEST_FOLDER:
         return multiprocessing.get_context("spawn")
@@ -111,10 +111,10 @@ def _context(modules: Sequence[str]) -> Any:
 
 @contextmanager
 def _without_main(work: Callable[[Any, Any], Any]) -> Iterator[None]:
-    """Start processes that do not run the user's script once more, unless the work is in it.
+    """Start processes that do not run the user's script again, unless the work is in it.
 
-    Python has each of them import the main module, and a script that calls `dpsel.evaluate` outside
-    of `if __name__ == "__main__"` would do so again, in every process.
+    Python makes each process import the main module. A script that calls `dpsel.evaluate` outside
+    of `if __name__ == "__main__"` would call it again in every process.
     """
     main = sys.modules["__main__"]
     if work.__module__ == "__main__":
@@ -128,7 +128,7 @@ def _without_main(work: Callable[[Any, Any], Any]) -> Iterator[None]:
 
 
 def _start(work: Callable[[Any, Any], Any], state: Any) -> None:
-    """Prepare a worker: it leaves Ctrl-C to its parent, and never outlives it."""
+    """Prepare a worker, which leaves Ctrl-C to its parent and never outlives it."""
     global _current
     _current = work, state
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,1 +1,1 @@
-"""Files: tables, bounds and records; adds polars and pyarrow to the core."""
+"""Reading tables: files, folders, stores, stdin and frames become batches for the core."""

@@ -1,4 +1,4 @@
-"""Arrow IPC files and streams, and frames in memory that speak Arrow."""
+"""Arrow IPC files and streams, and frames in memory that export Arrow."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -21,7 +21,8 @@ from dpsel.tables.table import Groups, PendingBatch, RowGroup, RowReader, RowsRe
 
 _KIND = FORMATS[InputFormat.ARROW].kind
 _CELLS_AT_ONCE = 1 << 22
-# A batch with more rows than this is cut: a column without any value takes no room in a file.
+# A record batch with more rows than this is split: a small file may hold very many rows, since a
+# column without any value takes no room.
 _ROWS_AT_ONCE = 1 << 21
 
 
@@ -39,7 +40,7 @@ class ArrowStreamTable:
     def __init__(
         self, batches: pa.RecordBatchReader, label: str, stream: ByteStream | None = None
     ) -> None:
-        """Read `batches`, called `label` in messages, which may come from a stream."""
+        """Read `batches`, called `label` in messages; they may come from `stream`."""
         self._batches = batches
         self._stream = stream
         self.label = label
@@ -61,11 +62,11 @@ class ArrowStreamTable:
                 yield sound(batch.column(position))
 
     def cells(self) -> Iterator[tuple[int, list[Any]]]:
-        """Yield all cells: the first of some columns, and these, batch by batch."""
+        """Yield all cells, batch by batch, as some columns and the position of the first."""
         with plain_errors(self.label, _KIND):
             for batch in self._batches:
-                for some in column_ranges(batch.num_rows, batch.num_columns):
-                    yield some.start, [sound(batch.column(place)) for place in some]
+                for places in column_ranges(batch.num_rows, batch.num_columns):
+                    yield places.start, [sound(batch.column(place)) for place in places]
 
     def close(self) -> None:
         """Close the stream, if there is one."""
@@ -79,7 +80,7 @@ class ArrowFileTable:
     sources: tuple[Source, ...] = ()
 
     def __init__(self, source: Source, groups: Groups | None = None) -> None:
-        """Open a file, or a copy of stdin; only some record batches of it, if they are given."""
+        """Open a file, or a copy of stdin; with `groups`, only those record batches of it."""
         self.label = source.label
         self._size = source.size()
         self._place = source.open_random()
@@ -91,7 +92,7 @@ class ArrowFileTable:
         self._groups = groups_within(groups, count, self.label)
 
     def group_sizes(self) -> list[int]:
-        """Return about how many bytes each record batch has: all the same, for want of better."""
+        """Return the average size of a record batch for each: the exact sizes are not known."""
         count = len(self._groups)
         return [self._size // max(1, count)] * count
 
@@ -109,20 +110,20 @@ class ArrowFileTable:
                     batch = self._reader(None, mapped=True).get_batch(number)
                     yield from pending_batches(batch, layout, rows, self.label)
                     continue
-                found = self._read(number, layout.marks)
-                if len(found[0]) > _ROWS_AT_ONCE:
-                    yield from self._cut_batches(number, found, layout, rows)
+                marks = self._read(number, layout.marks)
+                if len(marks[0]) > _ROWS_AT_ONCE:
+                    yield from self._cut_batches(number, marks, layout, rows)
                     continue
-                these = rows.rows(*found)
-                yield from self._feature_batches(number, these, layout, rows)
+                rows_read = rows.rows(*marks)
+                yield from self._feature_batches(number, rows_read, layout, rows)
 
     def cells(self) -> Iterator[tuple[int, list[Any]]]:
-        """Yield all cells: the first of some columns, and these, batch by batch."""
+        """Yield all cells, batch by batch, as some columns and the position of the first."""
         with plain_errors(self.label, _KIND):
             for number in self._groups:
                 rows = len(self._read(number, [0])[0])
-                for some in column_ranges(rows, len(self.columns)):
-                    yield some.start, self._read(number, list(some))
+                for places in column_ranges(rows, len(self.columns)):
+                    yield places.start, self._read(number, list(places))
 
     def row_groups(self, layout: Layout) -> list[RowGroup]:
         """Return all rows, in order."""
@@ -137,17 +138,17 @@ class ArrowFileTable:
         """Do nothing: every reader closes itself."""
 
     def _feature_batches(
-        self, number: int, these: RowsRead, layout: Layout, rows: RowReader
+        self, number: int, rows_read: RowsRead, layout: Layout, rows: RowReader
     ) -> Iterator[PendingBatch]:
-        """Yield the batches of one record batch, whose rows are known."""
-        width = max(1, _CELLS_AT_ONCE // max(1, len(these.y)))
+        """Yield the batches of one record batch whose target and persons were read."""
+        width = max(1, _CELLS_AT_ONCE // max(1, len(rows_read.y)))
         for first in range(0, len(layout.features), width):
-            some = list(layout.features[first : first + width])
+            positions = list(layout.features[first : first + width])
             done = self._done(number, min(1.0, (first + width) / len(layout.features)))
 
-            def read(first: int = first, some: list[int] = some) -> Batch:
+            def read(first: int = first, positions: list[int] = positions) -> Batch:
                 with plain_errors(self.label, _KIND):
-                    return these.batch(first, rows.features(self._read(number, some)))
+                    return rows_read.batch(first, rows.features(self._read(number, positions)))
 
             yield PendingBatch(read, done)
 
@@ -172,17 +173,17 @@ class ArrowFileTable:
                     column: Any = column,
                 ) -> Batch:
                     with plain_errors(self.label, _KIND):
-                        these = RowsRead(rows.target(marks[0][cut]), mask)
-                        return these.batch(place, rows.features([column[cut]]))
+                        rows_read = RowsRead(rows.target(marks[0][cut]), mask)
+                        return rows_read.batch(place, rows.features([column[cut]]))
 
                 yield PendingBatch(read, done)
 
     def _done(self, number: int, share: float) -> float:
-        """Return the share of the work that is done with a share of a batch."""
+        """Return the share of the table that is read with this share of a record batch."""
         return (number - self._groups.start + share) / len(self._groups)
 
     def _read(self, number: int, positions: list[int]) -> list[Any]:
-        """Return some columns of one batch."""
+        """Return some columns of one record batch."""
         batch = self._reader(sorted(positions)).get_batch(number)
         places = {position: place for place, position in enumerate(sorted(positions))}
         return [sound(batch.column(places[position])) for position in positions]
@@ -190,10 +191,10 @@ class ArrowFileTable:
     def _reader(
         self, positions: list[int] | None, *, mapped: bool = False
     ) -> pa.ipc.RecordBatchFileReader:
-        """Return a reader of its own, for one thread, that decodes only some columns.
+        """Return a new reader, for one thread, that decodes only the columns at `positions`.
 
-        Few columns are read, and not mapped: that takes no longer, and a device that fails is an
-        error then, and no signal. All columns of a batch may be more than memory holds.
+        A few columns are read, not mapped: that takes no longer, and a failing device causes an
+        error instead of a signal. All columns of a batch may not fit in memory: these are `mapped`.
         """
         place = self._place() if callable(self._place) else self._place
         if isinstance(place, str):
@@ -203,7 +204,7 @@ class ArrowFileTable:
 
 
 def column_ranges(rows: int, columns: int) -> Iterator[range]:
-    """Yield ranges of columns with so many rows that may be in memory at once."""
+    """Yield ranges of columns; the cells of one range, of so many rows, fit in memory at once."""
     width = max(1, _CELLS_AT_ONCE // max(1, rows))
     for first in range(0, columns, width):
         yield range(first, min(first + width, columns))
@@ -216,31 +217,31 @@ def pending_batches(
     count = len(layout.features)
     at_once = max(1, _CELLS_AT_ONCE // count) if layout.whole_rows else _ROWS_AT_ONCE
     for start in range(0, batch.num_rows, at_once):
-        some = batch.slice(start, at_once)
-        width = count if layout.whole_rows else max(1, _CELLS_AT_ONCE // some.num_rows)
-        yield from _column_batches(some, width, layout, rows, label)
+        part = batch.slice(start, at_once)
+        width = count if layout.whole_rows else max(1, _CELLS_AT_ONCE // part.num_rows)
+        yield from _column_batches(part, width, layout, rows, label)
 
 
 def _column_batches(
     batch: pa.RecordBatch, width: int, layout: Layout, rows: RowReader, label: str
 ) -> Iterator[PendingBatch]:
-    """Yield the batches of one record batch, so many features each."""
+    """Yield the batches of one record batch, each with `width` features."""
     person = None if layout.person is None else sound(batch.column(layout.person))
-    these = rows.rows(sound(batch.column(layout.target)), person)
+    rows_read = rows.rows(sound(batch.column(layout.target)), person)
     for first in range(0, len(layout.features), width):
-        some = [
+        columns = [
             sound(batch.column(position)) for position in layout.features[first : first + width]
         ]
 
-        def read(first: int = first, some: list[Any] = some) -> Batch:
+        def read(first: int = first, columns: list[Any] = columns) -> Batch:
             with plain_errors(label, _KIND):
-                return these.batch(first, rows.features(some))
+                return rows_read.batch(first, rows.features(columns))
 
         yield PendingBatch(read, 0.0)
 
 
 def open_arrow(source: Source, groups: Groups | None = None) -> ArrowFileTable | ArrowStreamTable:
-    """Open an Arrow file, or some record batches of it, or a stream."""
+    """Open an Arrow file, some record batches of it, or an Arrow stream."""
     if groups is not None or source.first_bytes().startswith(b"ARROW1"):
         return ArrowFileTable(source, groups)
     stream = source.open_stream()

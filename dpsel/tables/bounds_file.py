@@ -1,5 +1,7 @@
 """Public bounds from a TOML or JSON file.
 
+Such a file looks like this, in TOML:
+
 [default]
 lower = 0
 upper = 100
@@ -36,7 +38,7 @@ class PublicBounds:
     columns: Mapping[str, Interval]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the bounds in the shape of a file."""
+        """Return the bounds as the content of a file."""
         found: dict[str, Any] = {}
         if self.default is not None:
             found["default"] = asdict(self.default)
@@ -46,13 +48,13 @@ class PublicBounds:
         return found
 
     def declared(self, target: str) -> frozenset[str]:
-        """Return the columns with bounds of their own: the user says that these are numbers."""
+        """Return the columns with bounds of their own, which the user says are numbers."""
         return frozenset([*self.columns, *([] if self.target is None else [target])])
 
     def resolve(
         self, features: Sequence[str], target: str, table: Sequence[str], *, coded: bool
     ) -> Bounds:
-        """Return the bounds of features and target; a coded target is within [-1, 1] already."""
+        """Return the bounds of features and target; a coded target is already within [-1, 1]."""
         known = frozenset(table)
         for name in self.columns:
             if name not in known:
@@ -83,14 +85,14 @@ def uniform_bounds(interval: Interval) -> PublicBounds:
 
 
 def given_bounds(bounds: str | Path | Mapping[str, Any]) -> PublicBounds:
-    """Return the bounds in a file, or in a mapping: of the shape above, or of names and pairs."""
+    """Return the bounds in a file, or in a mapping of the same shape or of names to pairs."""
     if isinstance(bounds, str | Path):
         return read_bounds(bounds)
     return parse_bounds(_sections(bounds), "bounds")
 
 
 def _sections(bounds: Any) -> Any:
-    """Return `{"age": (0, 120)}` in the shape of a file; a pair may stand in that shape too."""
+    """Return `{"age": (0, 120)}` in the shape of a file; that shape may contain pairs too."""
     if not isinstance(bounds, Mapping):
         return bounds
     shaped = bounds if set(bounds) <= set(_SECTIONS) else {"columns": bounds}
@@ -102,10 +104,10 @@ def _sections(bounds: Any) -> Any:
 
 
 def _of_pair(value: Any) -> Any:
-    """Return a pair as the section that it stands for, and anything else as it is."""
+    """Return a pair as a section with lower and upper, and anything else unchanged."""
     if not isinstance(value, list | tuple) or len(value) != 2:
         return value
-    # Numbers of numpy become Python's own.
+    # NumPy numbers become Python's own.
     lower, upper = (end.item() if hasattr(end, "item") else end for end in value)
     return {"lower": lower, "upper": upper}
 
@@ -118,7 +120,7 @@ def read_bounds(path: str | Path) -> PublicBounds:
 
 
 def parse_bounds(content: Any, label: str) -> PublicBounds:
-    """Return the bounds in a mapping of the shape above."""
+    """Return the bounds in a mapping of the shape of a file."""
     if not isinstance(content, Mapping):
         raise InputError(f"{label}: expected the sections {', '.join(_SECTIONS)}")
     for section in content:

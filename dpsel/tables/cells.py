@@ -1,4 +1,4 @@
-"""Cells that are texts: words for numbers, truths and missing values, and bytes of any encoding."""
+"""Text cells: words for true, false and missing, texts as numbers, and bytes in any encoding."""
 
 import re
 from typing import Any
@@ -11,21 +11,24 @@ TRUTH_WORDS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0
 WORDS_FOR_MISSING = frozenset(
     ("", "na", "n/a", "#n/a", "<na>", "nan", "+nan", "-nan", "nat", "null")
 )
-"""In small letters: missing, in features, targets and persons alike."""
+"""In lower case. These mean a missing value in features, targets and persons alike."""
 WORDS_FOR_NOTHING = WORDS_FOR_MISSING | {"none", "nil", "-", ".", "?"}
-"""In small letters: nobody's id, and no word among numbers. Elsewhere they may be values."""
+"""In lower case. These mean a missing value in a column of persons, and among the numbers of a CSV.
+
+Elsewhere the words added here may be values.
+"""
 
 DAY = 86_400_000_000
-"""Its microseconds: what times are counted in."""
+"""The microseconds in a day; times are counted in microseconds."""
 
-# Written so that no text, however long, can be read in more than one way: that takes for ever.
+# A text matches in one way only, so that no text, however long, causes endless backtracking.
 _NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 _LONGEST_EXPONENT = 18
-# More digits than any type of whole numbers has.
+# More digits than any integer type has.
 _MOST_DIGITS = 80
 
-# What Python makes of bytes that are no UTF-8, and what we do: each gets a mark and a sign of its
-# own, and none of these can be a separator.
+# How Python escapes bytes that are not UTF-8, and how we do: each becomes a mark and a character of
+# its own. None of these can be a separator.
 _MARK = "\ufffd".encode()
 _ESCAPED = {b"\xed\xb2": _MARK + b"\xe2\xa2", b"\xed\xb3": _MARK + b"\xe2\xa3"}
 
@@ -35,10 +38,10 @@ _EXCHANGED_SIGNS = str.maketrans(".,", ",.")
 
 
 def in_utf8(text: bytes) -> bytes:
-    """Return a text in UTF-8. Bytes that are none get signs of their own.
+    """Return a text in UTF-8, with a distinct character for each byte that is not UTF-8.
 
-    So two persons stay two, whose names in another encoding differ in such a byte only. It takes no
-    step in Python for a byte: a cell may hold very many.
+    So two persons whose names in another encoding differ only in such a byte stay two. There is no
+    Python loop over bytes: a cell may hold very many.
     """
     if text.isascii():
         return text
@@ -49,12 +52,13 @@ def in_utf8(text: bytes) -> bytes:
 
 
 def exact_number(text: str) -> str | None:
-    """Return the one way to write a number, with all of its digits; None for what is no number.
+    """Return the canonical form of a number, with all of its digits; None for other texts.
 
-    Equal numbers are written alike: 7, 7.0, +7 and 70e-1. No two others are, however long.
+    Equal numbers such as 7, 7.0, +7 and 70e-1 have the same form. Different numbers have different
+    forms, however long they are.
     """
     if text.isdecimal() and text.isascii() and text[0] != "0" and len(text) <= _MOST_DIGITS:
-        return text  # Most are, and need not be taken apart.
+        return text  # Most numbers are whole and need no parsing.
     found = _NUMBER.fullmatch(text)
     if found is None:
         return None
@@ -75,21 +79,22 @@ def exact_number(text: str) -> str | None:
 
 
 def _whole(exponent: str) -> int:
-    """Return an exponent, whatever the number of its leading zeros."""
+    """Return an exponent as a number; it may have any number of leading zeros."""
     size = int(exponent.lstrip("+-0") or 0)
     return -size if exponent.startswith("-") else size
 
 
 def decoded(cell: bytes) -> str:
-    """Return bytes as text, with signs for those that are no UTF-8."""
+    """Return bytes as text; see `in_utf8` for bytes that are not UTF-8."""
     return in_utf8(cell).decode()
 
 
 def with_decimal_points(text: bytes, dialect: Dialect) -> tuple[bytes, str]:
-    """Return a text whose numbers have a decimal point, and what separates its cells.
+    """Return a text whose numbers have a decimal point, and its separator.
 
-    If they have a comma, all points and commas change places, the separator's too: so a number is
-    read by the same code as one with a point, and what had a point is none, thousands above all.
+    With decimal commas, all points and commas are swapped, in the separator too. Numbers are then
+    read by the same code as those with a point, and a cell that had a point, mostly as a thousands
+    separator, is not a number.
     """
     if dialect.decimal == ".":
         return text, dialect.separator
@@ -97,7 +102,7 @@ def with_decimal_points(text: bytes, dialect: Dialect) -> tuple[bytes, str]:
 
 
 def pointed_texts(column: Any) -> Any:
-    """Return an Arrow column of texts in which numbers with a decimal comma have a point."""
+    """Return an Arrow column of texts whose decimal commas are replaced by points in numbers."""
     from dpsel.system.frames import pl
 
     texts = pl.Series(pl.from_arrow(column), dtype=pl.String)
@@ -107,14 +112,14 @@ def pointed_texts(column: Any) -> Any:
 
 
 def _exchanged(texts: Any) -> Any:
-    """Return a series of texts whose points and commas have changed places."""
+    """Return a series of texts with points and commas swapped."""
     return texts.str.replace_many([".", ","], [",", "."])
 
 
 def text_numbers(texts: Any, decimal: str = ".") -> FloatArray:
     """Return texts as numbers, the words for true and false as 1 and 0, NaN for anything else.
 
-    Blanks around them do not count.
+    Blanks around a text are ignored.
     """
     from dpsel.system.frames import pl
 

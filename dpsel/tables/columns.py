@@ -1,4 +1,7 @@
-"""Which columns of a table play which part. Names and types are public; cells do not count."""
+"""Choosing which columns are features, target and person, by names and types, which are public.
+
+No cell has a say in it.
+"""
 
 import json
 import re
@@ -14,18 +17,18 @@ from dpsel.system.text import nearest
 from dpsel.tables.formats import SEPARATORS
 
 PANDAS = b"pandas"
-"""The key of what pandas says about a table, in the metadata of its schema."""
+"""The key of pandas' own entry in the metadata of an Arrow schema."""
 
-# What Arrow calls an index of pandas that has no name of its own.
+# The name that Arrow gives to a pandas index without a name.
 _UNNAMED_INDEX = re.compile(r"__index_level_[0-9]+__")
-# More names than anybody would exclude one by one.
+# Nobody would exclude more columns than this by name.
 _MOST_NAMED = 100
-# How it begins, and how a name of blanks alone does.
+# The first two characters of such an index's name, and of a name that is blank.
 _UNNAMED, _BLANK = "__", ("", " ", "  ")
 
 
 class Kind(Enum):
-    """What a column holds, as far as its table says; the values are words for messages."""
+    """What a column holds, as far as its table says; the values are the words for messages."""
 
     NUMBER = "numbers"
     TEXT = "text"
@@ -33,11 +36,11 @@ class Kind(Enum):
     BINARY = "binary values"
     OTHER = "nested values"
     CATEGORY = "categories"
-    """So a dictionary says."""
+    """Only a dictionary says so."""
     FOLDER = "text from the names of folders"
-    """Text, unless it is declared to be numbers: what the names are must not decide."""
+    """Text, unless the user declares it to be numbers: the folder names must not decide that."""
     UNKNOWN = "unknown"
-    """A CSV does not say."""
+    """A CSV has no types."""
 
 
 class Use(Enum):
@@ -45,9 +48,9 @@ class Use(Enum):
 
     ANY = "anything"
     NAMED = "anything, if it is asked for by name"
-    """An index of pandas, or persons that were passed on: nobody means it to be a feature."""
+    """A pandas index, or persons that were passed on: not meant to be a feature by default."""
     SCALED = "anything but persons"
-    """Scaled by `dpsel preprocess`: two persons may have become one."""
+    """Scaled by `dpsel preprocess`, so two persons may have become one."""
 
 
 class Column(NamedTuple):
@@ -59,29 +62,31 @@ class Column(NamedTuple):
 
     @property
     def nameless(self) -> bool:
-        """Return whether it has no name: so pandas and R write the numbers of rows into a CSV."""
+        """Return whether it has no name, like the row numbers that pandas and R write to a CSV."""
         return not self.name.strip(" ")
 
     @property
     def unnamed_index(self) -> bool:
-        """Return whether it is an index of pandas without a name of its own.
+        """Return whether it is a pandas index without a name.
 
-        Whether a table has one depends on its rows: pandas leaves it out while it counts them.
+        Whether a table has one depends on its rows: pandas does not store an index that only
+        counts them.
         """
         return _UNNAMED_INDEX.fullmatch(self.name) is not None
 
     @property
     def hidden(self) -> bool:
-        """Return whether nobody can ask for it, and so nobody means it to be a feature."""
+        """Return whether the user cannot name it, so it cannot be meant as a feature."""
         return self.nameless or self.unnamed_index
 
 
 @frozen
 class Layout:
-    """Positions of the columns that are read; `names` are those of the features."""
+    """The positions of the columns that are read."""
 
     features: tuple[int, ...]
     names: tuple[str, ...]
+    """The names of the features."""
     target: int
     labels: bool
     """Whether the target's cells are labels, not numbers."""
@@ -91,7 +96,7 @@ class Layout:
     all_features: tuple[int, ...] = ()
     """All features of the table, if `features` are only some of them."""
     typed: bool = False
-    """Whether the user said which columns are numbers: no cell then decides that."""
+    """Whether the user said which columns are numbers; if so, no cell decides that."""
 
     def some(self, first: int, last: int) -> "Layout":
         """Return the layout with the features from `first` to before `last` only."""
@@ -106,7 +111,7 @@ class Layout:
 
     @property
     def marks(self) -> list[int]:
-        """Return the positions of the target, and of the persons if there are any."""
+        """Return the position of the target, and that of the person column if there is one."""
         return [self.target] if self.person is None else [self.target, self.person]
 
     @property
@@ -132,7 +137,7 @@ class Layout:
 
 @frozen
 class Wanted:
-    """What the user asked for, by name; columns with bounds of their own are declared."""
+    """The columns that the user asked for, by name."""
 
     target: str
     features: tuple[str, ...] = ()
@@ -140,14 +145,15 @@ class Wanted:
     labels: bool = False
     person: str | None = None
     declared: frozenset[str] = frozenset()
+    """Columns with bounds of their own: the user says that these are numbers."""
     bounded: bool = False
-    """Whether there are bounds: what has bounds is numbers."""
+    """Whether there are bounds: a column with bounds is numeric."""
     words: bool = False
-    """Whether features may hold anything, and not only numbers."""
+    """Whether features may hold anything, not only numbers."""
     never: frozenset[str] = frozenset()
-    """Columns that are never features: so their dictionary says."""
+    """Columns that are never features, according to their dictionary."""
     typed: bool = False
-    """Whether there is a dictionary: no cell then decides what a column holds."""
+    """Whether there is a dictionary; if so, no cell decides what a column holds."""
 
 
 def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Layout:
@@ -168,19 +174,19 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
     person = None if wanted.person is None else _position(names, wanted.person, "--person", label)
     if person == target:
         raise UsageError(f"--person and --target are the same column, '{wanted.target}'")
-    out = {target, *_matching(names, wanted.exclude, "--exclude", label)}
-    out |= set() if person is None else {person}
+    excluded = {target, *_matching(names, wanted.exclude, "--exclude", label)}
+    excluded |= set() if person is None else {person}
     by_name = Use.NAMED
     named_only = {place for place, column in enumerate(columns) if column.use is by_name}
     if wanted.never:
         _refuse_never(names, wanted)
-        out |= {place for place, name in enumerate(names) if name in wanted.never}
+        excluded |= {place for place, name in enumerate(names) if name in wanted.never}
     if wanted.features:
         matching = _matching(names, wanted.features, "--features", label, named_only)
-        features = sorted(matching - out)
+        features = sorted(matching - excluded)
     else:
-        out |= named_only
-        features = [place for place in range(len(names)) if place not in out]
+        excluded |= named_only
+        features = [place for place in range(len(names)) if place not in excluded]
     if not features:
         raise InputError(f"{label}: no feature column is left besides the target")
     named = _split_lists(wanted.features, set(names)) if wanted.features else []
@@ -202,7 +208,7 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
 
 
 def _refuse_never(names: Sequence[str], wanted: Wanted) -> None:
-    """Refuse columns that are asked for by name, and are never features."""
+    """Refuse `--features` that names a column that is never a feature."""
     named = _split_lists(wanted.features, frozenset(names))
     for name in named:
         if name in wanted.never:
@@ -210,19 +216,19 @@ def _refuse_never(names: Sequence[str], wanted: Wanted) -> None:
 
 
 def visible_columns(columns: Sequence[Column]) -> Sequence[Column]:
-    """Return the columns that a user can ask for: all but the hidden ones."""
+    """Return the columns that a user can name: all but the hidden ones."""
     if _beginnings(columns).isdisjoint((_UNNAMED, *_BLANK)):
         return columns
     return [column for column in columns if not column.hidden]
 
 
 def _beginnings(columns: Sequence[Column]) -> set[str]:
-    """Return the first two signs of all names, in one fast pass: there may be a million."""
+    """Return the first two characters of all names, in one fast pass: there may be a million."""
     return {column.name[:2] for column in columns}
 
 
 def nameless_notes(columns: Sequence[Column], label: str) -> list[str]:
-    """Return what the holder should know about columns that are left out for want of a name."""
+    """Return a note for the holder if columns are left out because they have no name."""
     if _beginnings(columns).isdisjoint(_BLANK):
         return []
     places = [place for place, column in enumerate(columns, start=1) if column.nameless]
@@ -233,17 +239,17 @@ def nameless_notes(columns: Sequence[Column], label: str) -> list[str]:
 
 
 def pandas_index(metadata: Mapping[bytes, bytes] | None) -> frozenset[str]:
-    """Return the columns that are an index, by the metadata that pandas adds to an Arrow schema."""
+    """Return the columns that are a pandas index, by the metadata of their Arrow schema."""
     try:
         found = json.loads((metadata or {}).get(PANDAS, b"{}"))["index_columns"]
-        # An index that only counts rows is described, and no column.
+        # An index that only counts rows is described by a mapping, and is not a column.
         return frozenset(name for name in found if isinstance(name, str))
     except (ValueError, KeyError, TypeError, RecursionError):
         return frozenset()
 
 
 def marked_index(columns: Sequence[Column], index: Collection[str]) -> tuple[Column, ...]:
-    """Return columns of which those are to be used by name only that are an index."""
+    """Return columns in which those of the `index` are marked for use by name only."""
     if not index:
         return tuple(columns)
     return tuple(
@@ -254,14 +260,14 @@ def marked_index(columns: Sequence[Column], index: Collection[str]) -> tuple[Col
 def same_layout(
     layout: Layout, columns: Sequence[Column], label: str, there: Sequence[Column], other: str
 ) -> Layout:
-    """Return the layout for a file of the same table, whose columns may stand in another order.
+    """Return the layout for another file of the same table, whose columns may be in another order.
 
-    An index of pandas that is not asked for may be missing in either: whether it is there may
-    depend on the rows.
+    A pandas index that the layout does not use may be missing in either file: whether it is there
+    may depend on the rows.
     """
-    asked = {columns[place].name for place in layout.read}
-    expected = {column.name: column.kind for column in columns if _compared(column, asked)}
-    compared = [column for column in there if _compared(column, asked)]
+    used = {columns[place].name for place in layout.read}
+    expected = {column.name: column.kind for column in columns if _compared(column, used)}
+    compared = [column for column in there if _compared(column, used)]
     names = {column.name for column in compared}
     if len(names) != len(compared) or names != expected.keys():
         raise InputError(f"{other}: its columns differ from those of {label}")
@@ -277,13 +283,13 @@ def same_layout(
     return here
 
 
-def _compared(column: Column, asked: Collection[str]) -> bool:
-    """Return whether all files of a table must have a column."""
-    return column.name in asked if column.use is Use.NAMED else not column.hidden
+def _compared(column: Column, used: Collection[str]) -> bool:
+    """Return whether all files of a table must have this column."""
+    return column.name in used if column.use is Use.NAMED else not column.hidden
 
 
 def refuse_target(target: Column, label: str, *, labels: bool) -> None:
-    """Refuse a target that is not numbers, or with `labels` neither numbers nor text."""
+    """Refuse a target that is not numeric; with `labels`, one that is neither numeric nor text."""
     if labels and target.kind in (Kind.BINARY, Kind.OTHER, Kind.TIME):
         raise InputError(f"{label}: the target '{target.name}' holds {target.kind.value}")
     if not labels and target.kind is Kind.FOLDER:
@@ -312,7 +318,7 @@ def _refuse_person(person: Column, label: str) -> None:
 
 
 def refuse_features(columns: Sequence[Column], label: str) -> None:
-    """Refuse columns that cannot be features, all at once, and say how to leave them out."""
+    """Refuse columns that cannot be features in one message that says how to leave them out."""
     names = [column.name for column in columns]
     if len(names) > _MOST_NAMED:
         raise InputError(
@@ -342,17 +348,18 @@ def _held(columns: Sequence[Column]) -> str:
 
 
 def _excluded(names: Sequence[str]) -> str:
-    """Return the option that leaves out columns; a name with a comma needs one of its own."""
+    """Return the `--exclude` options that leave out columns; a name with a comma gets its own."""
     plain = ",".join(name for name in names if "," not in name)
     words = [plain, *(name for name in names if "," in name)]
-    # As a shell takes it, in quotes always: blanks and stars are common in names.
+    # Always quoted for the shell: blanks and stars are common in names.
     return " ".join("--exclude '{}'".format(w.replace("'", "'\\''")) for w in words if w)
 
 
 def refuse_repeated(names: Sequence[str | None], what: str, label: str) -> None:
-    """Refuse names of which two are the same; None is no name, and only counted.
+    """Refuse names if two are the same; None is not a name, but counts as a place.
 
-    They are told by their places: without a header, or in a damaged file, a name may be a cell.
+    The message gives their places, not the name: without a header, or in a damaged file, a name
+    may be a cell.
     """
     if len(set(names)) == len(names):
         return
@@ -366,8 +373,8 @@ def refuse_repeated(names: Sequence[str | None], what: str, label: str) -> None:
 def _refuse_kinds(
     columns: Sequence[Column], features: Sequence[int], label: str, declared: Collection[str]
 ) -> None:
-    """Refuse features whose table says that they are not numbers."""
-    # Once, and not for each of perhaps a million columns: members of an Enum are looked up slowly.
+    """Refuse features that are not numeric, according to their table."""
+    # Looked up once, not for each of perhaps a million columns: Enum members are slow to look up.
     fine = (Kind.NUMBER, Kind.UNKNOWN)
     if all(column.kind in fine for column in columns):
         return
@@ -381,7 +388,7 @@ def _refuse_kinds(
 
 
 def _position(names: Sequence[str], name: str, option: str, label: str) -> int:
-    """Return where a named column is."""
+    """Return the position of a named column."""
     if name in names:
         return names.index(name)
     hint = _hint(name, names)
@@ -400,7 +407,10 @@ def _matching(
     label: str,
     named_only: Collection[int] = (),
 ) -> set[int]:
-    """Return where the columns are that any pattern stands for: a name, or a glob for most."""
+    """Return the positions of the columns that match any pattern, which is a name or a glob.
+
+    A glob does not match the columns in `named_only`.
+    """
     found: set[int] = set()
     if not patterns:
         return found
@@ -418,7 +428,7 @@ def _matching(
 
 
 def _split_lists(patterns: Sequence[str], names: Collection[str]) -> list[str]:
-    """Split `a,b` at its commas, unless a column has just that name."""
+    """Split `a,b` at its commas, unless a column has exactly that name."""
     return [
         part
         for pattern in patterns
@@ -427,7 +437,7 @@ def _split_lists(patterns: Sequence[str], names: Collection[str]) -> list[str]:
 
 
 def _hint(name: str, names: Sequence[str]) -> str:
-    """Return a question with the nearest name, or nothing; one that is part of a name is found."""
+    """Return a hint for a name that is not there: the likely separator, or the nearest name."""
     for sign in SEPARATORS:
         if any(name in other.split(sign) for other in names if sign in other):
             shown = "$'\\t'" if sign == "\t" else f"'{sign}'"

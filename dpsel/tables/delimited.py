@@ -1,4 +1,4 @@
-"""CSV and TSV tables: the cells of some rows of text, as numbers or as texts."""
+"""CSV and TSV tables: the cells of rows of text, as numbers or as texts."""
 
 import csv
 import io
@@ -36,22 +36,22 @@ from dpsel.tables.provenance import Provenance, beside, recorded_columns, sideca
 from dpsel.tables.sources import Source
 from dpsel.tables.table import PendingBatch, RowReader
 
-# From here on it is faster to read all cells as one long column than as so many short ones.
+# From this many columns on, it is faster to read all cells as one long column.
 _MANY_COLUMNS = 500
-# Stands for a separator where there is none; a text that holds it is read as a frame.
+# Used as the separator where there is none; a text that contains it is read as a frame.
 _NO_SEPARATOR = b"\x01"
-# Up to one cell in so many is cut out of a text; for more, all are read.
+# Up to one cell in so many is cut out of the text one by one; for more, all cells are read.
 _FEW_CELLS = 50
 
 
 class Cells(Protocol):
-    """Cells by their column's position."""
+    """The cells of some rows, by the position of their column."""
 
     text: bytes
     dialect: Dialect
 
     def parsed(self, positions: Sequence[int]) -> FloatArray:
-        """Return columns as the fast reader takes them: some numbers are NaN for it, too."""
+        """Return columns as the fast reader parses them; it takes some numbers for NaN, too."""
         ...
 
     def texts(self, positions: Sequence[int]) -> list[Any]:
@@ -59,12 +59,12 @@ class Cells(Protocol):
         ...
 
     def at(self, rows: IntArray, columns: IntArray) -> pl.Series:
-        """Return the texts of single cells, which come column by column."""
+        """Return the texts of single cells, which are given column by column."""
         ...
 
 
 def cells_of(text: bytes, dialect: Dialect, columns: int) -> Cells:
-    """Return the cells of whole rows; of wide, complete ones without quotes the fast way."""
+    """Return the cells of whole rows; wide, complete ones without quotes are read a faster way."""
     if columns >= _MANY_COLUMNS and b'"' not in text and _NO_SEPARATOR not in text:
         codes = np.frombuffer(text, dtype=np.uint8)
         ends = np.flatnonzero((codes == ord(dialect.separator)) | (codes == ord("\n")))
@@ -75,7 +75,7 @@ def cells_of(text: bytes, dialect: Dialect, columns: int) -> Cells:
 
 
 class _FrameCells:
-    """Any rows, read as a frame: short ones are filled up, long ones cut."""
+    """Any rows, read as a frame: short rows are filled with nulls, long ones are cut."""
 
     def __init__(self, text: bytes, dialect: Dialect, columns: int) -> None:
         self.text = text
@@ -93,7 +93,7 @@ class _FrameCells:
     def at(self, rows: IntArray, columns: IntArray) -> pl.Series:
         starts = np.diff(columns, prepend=-1) != 0
         frame = self._read(columns[starts].tolist(), pl.String)
-        # As one column: there may be very many, and each has to be gone through.
+        # As one column, because there may be very many.
         texts = pl.concat(frame.get_columns(), rechunk=True)
         if len(rows) == len(texts):
             return texts
@@ -109,7 +109,7 @@ class _FrameCells:
         # A header of our own fixes the number of columns, whatever the first row looks like.
         frame = pl.read_csv(
             separator.join(self._names).encode() + b"\n" + text,
-            # To choose among columns takes time, even if all are chosen.
+            # Choosing columns takes time, even if all are chosen.
             columns=None if len(wanted) == len(self._names) else wanted,
             schema=dict.fromkeys(self._names, kind),
             separator=separator,
@@ -148,7 +148,7 @@ class _WideCells:
         return texts.gather(rows * self._ends.shape[1] + columns).str.strip_suffix("\r")
 
     def _read(self, text: bytes, separator: str, kind: Any) -> pl.Series:
-        """Read all cells as one type; one that does not fit is null."""
+        """Read all cells as one type; a cell that does not fit is null."""
         return pl.read_csv(
             b"0\n" + text.replace(separator.encode(), b"\n"),
             schema={"0": kind},
@@ -170,12 +170,12 @@ class _WideCells:
 
 
 def numbers_of(cells: Cells, positions: Sequence[int]) -> FloatArray:
-    """Return columns as numbers, NaN for what is none."""
+    """Return columns as numbers, NaN for cells that are not numbers."""
     return _numbers(cells, cells.parsed(positions), positions)
 
 
 def marks_of(cells: Cells, positions: Sequence[int]) -> list[Any]:
-    """Return columns of labels or persons as Arrow texts; their numbers have a decimal point."""
+    """Return columns of labels or persons as Arrow texts, with a decimal point in numbers."""
     columns = cells.texts(positions)
     if cells.dialect.decimal == ".":
         return columns
@@ -183,13 +183,13 @@ def marks_of(cells: Cells, positions: Sequence[int]) -> list[Any]:
 
 
 def _numbers(cells: Cells, matrix: FloatArray, positions: Sequence[int]) -> FloatArray:
-    """Fill in numbers that the fast reader does not know: truth words, and blanks at the end.
+    """Fill in numbers that the fast reader misses: truth words, and numbers followed by blanks.
 
-    Which cells these are is a matter of each cell alone; whether the text has any is only asked
-    to save the time.
+    Which cells these are depends on each cell alone. Whether the text has any is checked first
+    only to save time.
     """
     missing = np.isnan(matrix)
-    # Where the cells are takes more room than the cells: it is found only if it is needed.
+    # The positions of the cells take more room than the cells, so they are found only if needed.
     if not missing.any() or not _may_have_more_numbers(cells.text, cells.dialect.separator):
         return matrix
     places, rows = np.nonzero(missing.T)
@@ -203,7 +203,7 @@ def _numbers(cells: Cells, matrix: FloatArray, positions: Sequence[int]) -> Floa
 
 
 def _words(cells: Cells, matrix: FloatArray, positions: Sequence[int]) -> FloatArray:
-    """Fill in the cells that are no number for the fast reader."""
+    """Fill in the cells that the fast reader takes for NaN: words, times and some numbers."""
     from dpsel.tables.words import text_cells
 
     missing = np.isnan(matrix)
@@ -217,7 +217,7 @@ def _words(cells: Cells, matrix: FloatArray, positions: Sequence[int]) -> FloatA
 
 
 def _may_have_more_numbers(text: bytes, separator: str) -> bool:
-    """Return whether a text may hold numbers that the fast reader does not know."""
+    """Return whether a text may hold numbers that the fast reader misses."""
     return _has_blank_end(text, separator) or _has_truth_word(text)
 
 
@@ -228,26 +228,26 @@ def _has_blank_end(text: bytes, separator: str) -> bool:
 
 
 def _has_truth_word(text: bytes) -> bool:
-    """Return whether a word for true or false may occur; few tables of numbers have the letters."""
+    """Return whether a word for true or false may occur; most tables lack even the letters."""
     if not any(letter in text for letter in (b"t", b"T", b"f", b"F")):
         return False
     return any(word.encode() in text for word in TRUTH_WORDS)
 
 
 def _as_slice(positions: Sequence[int]) -> slice | list[int]:
-    """Return ascending neighbors as a slice, which copies nothing."""
+    """Return consecutive positions as a slice, which copies nothing, and others as a list."""
     steps = range(positions[0], positions[0] + len(positions))
     return slice(steps.start, steps.stop) if list(positions) == list(steps) else list(positions)
 
 
 _KIND = FORMATS[InputFormat.CSV].kind
 _ROWS_LOOKED_AT = 100
-# Of a batch: how many rows, cells and columns are looked at as texts, for the data's holder.
+# How many rows, cells and columns of a batch are checked as texts, for the data's holder.
 _FIRST_ROWS, _FIRST_CELLS, _FIRST_COLUMNS = 1 << 7, 1 << 17, 1 << 8
 
 
 class DelimitedTable:
-    """One file, or stdin."""
+    """One CSV or TSV file, or stdin."""
 
     sources: tuple[Source, ...] = ()
 
@@ -264,15 +264,16 @@ class DelimitedTable:
             opened.pop_all()
         columns = tuple(Column(name, Kind.UNKNOWN) for name in self._text.header)
         self._claimed = beside(source.path, self._text.header)
-        # Whether the record is about this very content is not known yet, and does not matter here:
-        # it can only take columns away.
+        # Whether the record is about this very content is not known yet. It does not matter here,
+        # since the record can only restrict the use of columns.
         self.columns = recorded_columns(columns, self._claimed and self._claimed[0])
 
     @property
     def provenance(self) -> Provenance | None:
-        """Return what stands beside the file, if it is about this very content.
+        """Return the record beside the file, if it is about this very content.
 
-        That is known once all of it was read; before, only what takes a guarantee away counts.
+        That is known once all of it was read. Until then, only a record that takes a guarantee away
+        is returned.
         """
         if self._claimed is None:
             return None
@@ -281,11 +282,11 @@ class DelimitedTable:
 
     @property
     def claimed_record(self) -> Provenance | None:
-        """Return the record that stands beside the file, be it about this content or not."""
+        """Return the record beside the file, whether it is about this content or not."""
         return self._claimed and self._claimed[0]
 
     def read_through(self) -> None:
-        """Read everything, to know whether what stands beside the file is about it."""
+        """Read everything, to find out whether the record beside the file is about it."""
         with plain_errors(self.label, _KIND):
             for _ in self._text.texts():
                 pass
@@ -334,9 +335,10 @@ class DelimitedTable:
         return cells_of(text, self._text.dialect, len(self.columns))
 
     def _unreadable(self, text: bytes, layout: Layout, found: Batch) -> Unreadable:
-        """Look at the first texts of columns that have a cell without a number there.
+        """Count unreadable cells in the first rows, in columns that have a NaN there.
 
-        So few that it takes no time beside the reading, whatever the cells hold.
+        The rows are so few that this takes hardly any time compared to reading, whatever the cells
+        hold.
         """
         missing = np.isnan(np.asarray(rows_of(found.X, slice(_FIRST_ROWS)))).any(axis=0)
         no_target = not layout.labels and bool(np.isnan(found.y[:_FIRST_ROWS]).any())
@@ -345,7 +347,7 @@ class DelimitedTable:
         counts = Unreadable(*np.zeros((2, len(missing) + 1), dtype=np.int64))
         counts.rows[:] = min(rows, len(found.y))
         counts.rows[doubtful] = 0
-        # Some columns out of very many, all over the table.
+        # Of very many columns only some are checked, spread over the table.
         doubtful = doubtful[:: -(-len(doubtful) // _FIRST_COLUMNS) or 1]
         if len(doubtful):
             places = [*layout.features, layout.target]
@@ -355,7 +357,7 @@ class DelimitedTable:
         return counts
 
     def _longer_rows(self, text: bytes) -> list[str]:
-        """Return a note if the first rows have one cell more than there are names.
+        """Return a note if the first rows have one more cell than there are names.
 
         Privacy:
             Guarantee: none; it is for the data's holder, and decides nothing.
@@ -364,7 +366,7 @@ class DelimitedTable:
         count, separator = len(self.columns) + 1, self._text.dialect.separator
         first = text[: rows_end(text, 1)]
         if b'"' not in first and first.count(separator.encode()) != count - 1:
-            return []  # Without a step for each of perhaps a million cells.
+            return []  # Found without a loop over perhaps a million cells.
         some = text[: rows_end(text, max(1, min(_FIRST_ROWS, _FIRST_CELLS // count)))]
         found: list[list[str]] = []
         with suppress(csv.Error):
@@ -378,11 +380,11 @@ class DelimitedTable:
         ]
 
     def _refuse_words(self, text: bytes, layout: Layout) -> None:
-        """Refuse columns that hold words in the first rows, unless the user says what is numbers.
+        """Refuse columns with words in the first rows, in commands that release nothing.
 
         Privacy:
-            Guarantee: none; rows decide whether this is an error, and one more or less can. It
-                is for the data's holder, and nothing is released.
+            Guarantee: none; rows decide whether this is an error, and a single row can. What
+                releases has a layout with types, for which nothing is refused.
             Tested by: tests/tables/test_delimited.py
         """
         if layout.typed:
@@ -404,7 +406,7 @@ def _batch(cells: Cells, layout: Layout, rows: RowReader) -> Batch:
         X = fill_in(cells, cells.parsed(layout.features), layout.features)
         y: Any = marks_of(cells, [layout.target])[0]
     else:
-        # At once: wide rows are parsed as a whole, whatever is asked for.
+        # In one go: wide rows are parsed as a whole, whichever columns are requested.
         matrix = cells.parsed((*layout.features, layout.target))
         X = fill_in(cells, matrix[:, :-1], layout.features)
         y = _numbers(cells, matrix[:, -1:], [layout.target])[:, 0]
@@ -413,7 +415,7 @@ def _batch(cells: Cells, layout: Layout, rows: RowReader) -> Batch:
 
 
 def _wordy(cells: Cells, positions: Sequence[int]) -> list[int]:
-    """Return the columns with words in two rows or more, and a number in none."""
+    """Return the columns with a word in two rows or more and a number in none."""
     if not positions:
         return []
     no_number = np.asarray(np.isnan(numbers_of(cells, positions)).all(axis=0))
@@ -425,7 +427,7 @@ def _wordy(cells: Cells, positions: Sequence[int]) -> list[int]:
 
 
 def _unreadable_texts(columns: Sequence[Any], decimal: str) -> IntArray:
-    """Return how many cells of each column are no number, nor stand for a missing value."""
+    """Return how many cells of each column are neither numbers nor missing."""
     texts = pl.concat([pl.Series(pl.from_arrow(column), dtype=pl.String) for column in columns])
     no_number = np.isnan(text_numbers(texts, decimal))
     known = texts.str.strip_chars().str.to_lowercase().is_in(list(WORDS_FOR_NOTHING))
@@ -434,6 +436,6 @@ def _unreadable_texts(columns: Sequence[Any], decimal: str) -> IntArray:
 
 
 def _count_words(column: Any) -> int:
-    """Return how many cells hold a word that does not stand for a missing value."""
+    """Return how many cells hold a word that does not mean a missing value."""
     series = pl.Series(pl.from_arrow(column), dtype=pl.String).drop_nulls().str.strip_chars()
     return int((~series.str.to_lowercase().is_in(list(WORDS_FOR_NOTHING))).sum())

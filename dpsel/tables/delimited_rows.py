@@ -1,11 +1,11 @@
-"""Whole rows of a delimited text, some bytes at a time.
+"""Splitting a delimited text into whole rows, some bytes at a time.
 
-Quotes follow RFC 4180: a cell may be put in quotes, and then hold separators, line breaks and
-doubled quotes. A text with any other quote does not say where its rows end, and is refused.
+Quotes follow RFC 4180: a quoted cell may hold separators, line breaks and doubled quotes. With any
+other quote it is unclear where rows end, and the text is refused.
 
-A row that is longer than any table's is read as one without anything in it: it is never held, and
-no row can fail a run by its length. How long that is depends on the first line alone, which is
-public, and so whether a row is too long on nothing but that row.
+A row above a maximal length is read as an empty one. It is never held in memory, so no row can fail
+a run by its length. The maximum depends only on the first line, which is public, so whether a row
+is too long depends on that row alone.
 """
 
 import csv
@@ -29,15 +29,15 @@ from dpsel.tables.sources import ByteStream
 
 TEXT_BYTES = 1 << 24
 _HEADER_BYTES, _LONGEST_HEADER = 1 << 16, 1 << 28
-# A number has some 25 signs, and so many names are not much shorter.
+# A number has some 25 characters, and names are not much shorter on average.
 _TIMES_THE_HEADER = 16
-# As many as a text of whole rows can have at the most, if every cell has its separator.
+# The most cells that a text of whole rows can have, if every cell has its separator.
 _CELLS_AT_ONCE = TEXT_BYTES
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def names_of_text(stream: ByteStream, written: FileFormat, label: str) -> list[str]:
-    """Return the names in the first line of a text, of which little more is read."""
+    """Return the names in the first line of a text; little more of it is read."""
     return TextRows(stream, written, label, _HEADER_BYTES, digest=False).header
 
 
@@ -47,7 +47,7 @@ class TextRows:
     def __init__(
         self, stream: ByteStream, written: FileFormat, label: str, text_bytes: int, *, digest: bool
     ) -> None:
-        """Read the header; `digest` says whether one of all bytes will be asked for."""
+        """Read the header; `digest` says whether `digest()` will be called."""
         self._stream = stream
         self._label = label
         self._text_bytes = text_bytes
@@ -56,18 +56,18 @@ class TextRows:
         self._hash = hashlib.sha256() if digest else None
         self._ended = False
         self.has_long_rows = False
-        """Whether a row was longer than any table's, so far."""
+        """Whether a row so far was longer than the maximum."""
         line = self._read_header()
         stated = stated_separator(line)
         line = line if stated is None else self._read_header()
-        # How long that is depends on the first line alone.
+        # The maximal length of a row depends only on the first line.
         self._longest = max(TEXT_BYTES, _TIMES_THE_HEADER * len(line))
         separator = written.separator or stated or recognized_separator(line, written.decimal)
         self.dialect = Dialect(separator, written.decimal)
         """How the cells are written."""
         self._quoted_cell = _quoted_cell(separator)
         self.header = self._names_in(line)
-        # From here on `_rest` is always the beginning of one row, and no whole one is in it.
+        # From here on, `_rest` is always the beginning of one row, never a whole row.
         self._ahead, self._rest = self._rest, b""
 
     @property
@@ -76,7 +76,7 @@ class TextRows:
         return self._stream.share_read
 
     def digest(self) -> str | None:
-        """Return a digest of all bytes, None before the last one was read, or if not wanted."""
+        """Return a digest of all bytes, None if they are not all read or no digest is wanted."""
         return self._hash.hexdigest() if self._hash is not None and self._ended else None
 
     def texts(self) -> Iterator[bytes]:
@@ -87,7 +87,7 @@ class TextRows:
                 cut = _last_row_end(self._rest)
                 text, self._rest = self._checked(self._rest[:cut]), self._rest[cut:]
             elif cut := more.rfind(b"\n") + 1:
-                # Most texts have no quotes: every byte is copied once.
+                # Most texts have no quotes; every byte is copied only once.
                 text = b"".join([self._rest, memoryview(more)[:cut]])
                 self._rest = more[cut:]
             else:
@@ -102,7 +102,7 @@ class TextRows:
             yield self._without_long_row(self._checked(self._rest + b"\n"))
 
     def _read_header(self) -> bytes:
-        """Take the first row off the stream; lines with nothing in them are passed over."""
+        """Take the first row off the stream, skipping blank lines."""
         line = self._first_row().removeprefix(BOM)
         if line.startswith(_UTF_16):
             raise InputError(
@@ -110,7 +110,7 @@ class TextRows:
                 "iconv -f UTF-16 -t UTF-8"
             )
         while line and not line.strip():
-            # Very many at once: taking them off one by one would copy the rest each time.
+            # All blank lines at once: taking them off one by one would copy the rest each time.
             blank = len(self._rest) - len(self._rest.lstrip())
             self._rest = self._rest[self._rest.rfind(b"\n", 0, blank) + 1 :]
             line = self._first_row()
@@ -129,7 +129,7 @@ class TextRows:
                 f"{self._label}: its first line is not text in UTF-8; convert it, for instance "
                 "with iconv -f WINDOWS-1252 -t UTF-8"
             )
-        # A name of any length: the module's own limit is 128 KiB.
+        # Names may be long, and csv's default limit is 128 KiB.
         csv.field_size_limit(_LONGEST_HEADER)
         try:
             return next(csv.reader([text.rstrip("\r\n")], delimiter=self.dialect.separator))
@@ -167,11 +167,11 @@ class TextRows:
         return more
 
     def _keep(self, more: bytes) -> None:
-        """Put bytes behind those that are part of a row."""
+        """Append bytes to the unfinished row."""
         self._rest += more
 
     def _without_long_row(self, text: bytes) -> bytes:
-        """Return whole rows, nothing in the first one if it is too long; no other can be."""
+        """Return whole rows, with the first one emptied if it is too long; no other can be."""
         end = rows_end(text, 1) if len(text) > self._longest else 0
         if end <= self._longest:
             return text
@@ -179,7 +179,7 @@ class TextRows:
         return b"\n" + text[end:]
 
     def _pass_over_row(self) -> None:
-        """Read on to the end of a row, holding some bytes of it at a time."""
+        """Skip to the end of a row, holding only some bytes of it at a time."""
         self.has_long_rows = True
         row = _LongRow(self.dialect.separator)
         more, self._rest = self._rest, b""
@@ -209,7 +209,7 @@ class TextRows:
 
 
 class _Place(Enum):
-    """Where in a cell a byte is."""
+    """Where a byte is within a cell."""
 
     START = "at the start"
     PLAIN = "in a cell without quotes"
@@ -219,13 +219,13 @@ class _Place(Enum):
 
 
 class _LongRow:
-    """Finds the end of a row that is not held: text by text, it knows only where it is."""
+    """Finds the end of a row, text by text, keeping only its place within a cell."""
 
     def __init__(self, separator: str) -> None:
         """Begin at the start of a row."""
         self.place = _Place.START
         sign = re.escape(separator.encode())
-        # All of them possessive: each byte is gone through once, and none is gone back to.
+        # All quantifiers are possessive: each byte is matched once, without backtracking.
         inside = rb'[^"]*+(?:""[^"]*+)*+'
         plain = rb'[^"\n%b]*+' % sign
         cell = rb'(?:"%b"(?:\r%b)?+|%b)' % (inside, plain, plain)
@@ -233,7 +233,7 @@ class _LongRow:
         self._inside, self._plain = re.compile(inside), re.compile(plain)
 
     def end_in(self, text: bytes) -> int:
-        """Return where the row ends in its next text, 0 if it does not."""
+        """Return where the row ends in its next text, 0 if it does not end there."""
         at = 0
         while at < len(text) and self.place is not _Place.STRAY:
             if self.place is _Place.START:
@@ -263,23 +263,23 @@ class _LongRow:
 
 
 def _past(pattern: re.Pattern[bytes], text: bytes, at: int) -> int:
-    """Return where a pattern that matches anything ends."""
+    """Return where the match of a pattern ends; the pattern must match anywhere."""
     found = pattern.match(text, at)
     assert found is not None
     return found.end()
 
 
 def _quoted_cell(separator: str) -> re.Pattern[bytes]:
-    """Return what matches a cell in quotes, between separators and line ends."""
+    """Return a pattern for a quoted cell, between separators and line ends."""
     sign = re.escape(separator.encode())
-    # The quote comes before what must stand before it: that is what is searched for, fast.
+    # The quote comes before its lookbehind, so that the search looks for the quote, which is fast.
     return re.compile(rb'"(?<![^\n%b]")[^"]*+(?:""[^"]*+)*+"(?![^\r\n%b])' % (sign, sign))
 
 
 def rows_end(text: bytes, count: int) -> int:
     """Return the length of the first `count` rows with their line feeds, or of all whole ones.
 
-    A line feed inside quotes ends no row. The text is gone through once, however many quotes and
+    A line feed inside quotes does not end a row. The text is read once, however many quotes and
     line feeds it has.
     """
     end = at = 0
@@ -303,7 +303,7 @@ def _last_row_end(text: bytes) -> int:
     last = text.rfind(b"\n")
     inside = text.count(b'"', 0, max(0, last)) % 2
     while last >= 0 and inside:
-        # The quote before it is open: go back to the line before that quote.
+        # This line feed is inside quotes: go back to the line feed before the nearest quote.
         quote = text.rfind(b'"', 0, last)
         last = text.rfind(b"\n", 0, quote)
         inside = text.count(b'"', max(0, last), quote) % 2
@@ -311,7 +311,7 @@ def _last_row_end(text: bytes) -> int:
 
 
 def row_ends(text: bytes) -> IntArray:
-    """Return where the rows of a text end; a line feed inside quotes ends none."""
+    """Return where the rows of a text end; a line feed inside quotes does not end a row."""
     codes = np.frombuffer(text, dtype=np.uint8)
     outside = np.cumsum(codes == ord('"'), dtype=np.uint8) % 2 == 0
     ends: IntArray = np.flatnonzero((codes == ord("\n")) & outside) + 1
@@ -319,9 +319,9 @@ def row_ends(text: bytes) -> IntArray:
 
 
 def cut_rows(text: bytes, columns: int) -> Iterator[bytes]:
-    """Yield whole rows, few enough that a number for every cell fits well in memory.
+    """Yield whole rows, few enough that a number for every cell easily fits in memory.
 
-    Rows without anything in them are short, and have as many cells as any.
+    Empty rows are short in the text, but have as many cells as any other.
     """
     most = max(1, _CELLS_AT_ONCE // columns)
     if np.count_nonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")) <= most:

@@ -1,4 +1,4 @@
-"""The distinct values of a column, persons above all, whatever their type and bytes."""
+"""The distinct values of an Arrow column of any type, and columns of persons that are passed on."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -20,9 +20,9 @@ _LONGEST_WORD = max(map(len, (*WORDS_FOR_NOTHING, *TRUTH_WORDS)))
 
 
 def distinct_texts(column: Any) -> tuple[list[str], IntArray]:
-    """Return the distinct values of an Arrow column, and for every row the place of its own.
+    """Return the distinct values of an Arrow column as texts, and the place of every row's value.
 
-    That is -1 for a missing one. Not every value need occur in a row.
+    The place is -1 for a missing value. Some of the values may occur in no row.
     """
     places: dict[str, int] = {}
     codes = [np.empty(0, dtype=np.int64)]
@@ -32,17 +32,18 @@ def distinct_texts(column: Any) -> tuple[list[str], IntArray]:
         texts = _texts_of(encoded.dictionary)
         found = [-1 if text is None else places.setdefault(text, len(places)) for text in texts]
         indices = np.from_dlpack(encoded.indices.cast(pa.int64()).fill_null(-1))
-        # In a damaged file an index may lead anywhere: such a value is missing.
+        # In a damaged file an index may point anywhere: such a value is missing.
         indices = np.where((indices >= 0) & (indices < len(found)), indices, -1)
         codes.append(np.array([*found, -1], dtype=np.int64)[indices])
     return list(places), np.concatenate(codes)
 
 
 def distinct_persons(column: Any) -> tuple[list[str], IntArray]:
-    """Return the distinct persons of an Arrow column, and for every row the place of its own.
+    """Return the distinct persons of an Arrow column, and for every row the place of its person.
 
-    That is -1 for a row that has none: its cell is missing, NaN, empty or blank, or a word for a
-    missing value. Equal numbers are one person, however they are written and whatever their type.
+    The place is -1 for a row without a person: its cell is missing, NaN, empty or blank, or a word
+    for a missing value. Equal numbers are one person, however they are written and whatever their
+    type.
 
     Privacy:
         Neighbors: all rows of one person; which person a row has depends on its cell alone.
@@ -63,7 +64,7 @@ def distinct_persons(column: Any) -> tuple[list[str], IntArray]:
 
 
 def _person(text: str) -> str | None:
-    """Return the one way to write a person, None for nobody."""
+    """Return the canonical form of a person, None for a missing one."""
     person = text.strip()
     number = exact_number(person)
     if number is not None or len(person) > _LONGEST_WORD:
@@ -74,14 +75,18 @@ def _person(text: str) -> str | None:
 
 
 def _person_of_bytes(text: str) -> str | None:
-    """Return a person who is bytes, given as their digits: no number is meant by these."""
+    """Return a person given as the hex digits of bytes, None if these are blank.
+
+    The digits are not read as a number.
+    """
     return text if bytes.fromhex(text).strip() else None
 
 
 def person_type(columns: Iterable[Any], kind: Kind) -> pa.DataType:
-    """Return the type in which persons of one kind can be passed on, whatever file they are in.
+    """Return the Arrow type in which the persons of all files can be passed on.
 
-    That is the type of the columns if all have the same. Equal numbers and times are equal texts.
+    It is the type of the columns if all have the same, else text. As texts, equal numbers and equal
+    times stay equal.
     """
     if kind is Kind.BINARY:
         return pa.large_binary()
@@ -93,16 +98,16 @@ def person_type(columns: Iterable[Any], kind: Kind) -> pa.DataType:
 
 
 class PersonColumn:
-    """The persons of a table in the order of its rows, given out some rows at a time."""
+    """The persons of a table in the order of its rows, returned some rows at a time."""
 
     def __init__(self, columns: Iterator[Any], kind: pa.DataType) -> None:
-        """Give out `columns`, one after the other, as one type."""
+        """Return the cells of `columns`, one column after the other, as the type `kind`."""
         self._columns = columns
         self._kind = kind
         self._next = pa.nulls(0, kind)
 
     def next(self, rows: int) -> Any:
-        """Return the persons of the next rows, as they are."""
+        """Return the persons of the next rows, unchanged."""
         found = [pa.nulls(0, self._kind)]
         while rows:
             if not len(self._next):
@@ -113,7 +118,7 @@ class PersonColumn:
         return pa.concat_arrays(found)
 
     def _typed(self, column: Any) -> Any:
-        """Return an Arrow column as an array of the type."""
+        """Return an Arrow column as one array of the type to return."""
         if column is None:
             raise InputError("the table has changed since its persons were counted")
         if pa.types.is_large_string(self._kind):
@@ -124,23 +129,23 @@ class PersonColumn:
 
 
 def persons_in_text(column: Any) -> Any:
-    """Return persons as an array of texts that tell them apart as well as the column does."""
+    """Return persons as an array of texts, which distinguish them as well as the column does."""
     if kind_of(column.type) is not Kind.BINARY:
         return as_texts(column)
     texts = as_texts(column).to_pylist()
     persons = [None if text is None else _person_of_bytes(text) for text in texts]
-    # Digits alone would be read as numbers.
+    # Without a prefix, digits would be read as numbers.
     found = [None if person is None else f"0x{person}" for person in persons]
     return pa.array(found, pa.large_string())
 
 
 def _stored(chunk: Any) -> Any:
-    """Return what an array of any type is stored as."""
+    """Return the storage array of an extension array, and any other array unchanged."""
     return chunk.storage if isinstance(chunk, pa.ExtensionArray) else chunk
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the values as they are stored, without categories."""
+    """Return the type of the values: the storage type, and the value type of a dictionary."""
     if isinstance(kind, pa.BaseExtensionType):
         return _plain(kind.storage_type)
     return kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -154,7 +159,7 @@ def as_texts(column: Any) -> Any:
 
 
 def _texts_of(values: Any) -> list[str | None]:
-    """Return plain values as texts."""
+    """Return the values of an array without dictionary or extension type as texts."""
     kind = values.type
     if is_text(kind):
         return _decoded_texts(values)
@@ -172,7 +177,7 @@ def _texts_of(values: Any) -> list[str | None]:
 
 
 def _time_texts(values: Any) -> list[str | None]:
-    """Return dates and times as numbers of nanoseconds, whatever their type counts."""
+    """Return dates and times as numbers of nanoseconds, whatever their unit."""
     kind = values.type
     unit = _DAY if pa.types.is_date32(kind) else _UNITS[getattr(kind, "unit", "ms")]
     found = values.view(pa.int32() if kind.bit_width == 32 else pa.int64()).to_pylist()
@@ -180,7 +185,7 @@ def _time_texts(values: Any) -> list[str | None]:
 
 
 def _decoded_texts(values: Any) -> list[str | None]:
-    """Return texts, whatever their bytes are."""
+    """Return texts, whose bytes need not be UTF-8."""
     try:
         texts: list[str | None] = values.to_pylist()
     except UnicodeDecodeError:
@@ -192,7 +197,7 @@ def _decoded_texts(values: Any) -> list[str | None]:
 def _float_texts(values: Any) -> list[str | None]:
     """Return floats with the fewest digits, whole ones as whole numbers.
 
-    A person is the same in a file that has whole numbers and in one that has floats.
+    So a person is the same in a file of integers and in one of floats.
     """
     found = values.to_pylist()
     if pa.types.is_float16(values.type):

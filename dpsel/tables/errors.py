@@ -1,4 +1,4 @@
-"""Plain errors: those of polars, pyarrow and the operating system quote cells, ours do not."""
+"""Plain errors instead of those of polars, pyarrow and the system, which may quote cells."""
 
 import sys
 from collections.abc import Iterator
@@ -20,9 +20,9 @@ _STORE_REASONS = {
 
 
 def store_reason(error: BaseException) -> str | None:
-    """Return why a store did not give what it should, in words of ours; None if it is no store's.
+    """Return in our own words why a store failed; None if the error is not a store's.
 
-    Its own words may quote anything, keys and credentials too.
+    The store's own words may quote anything, even keys and credentials.
     """
     text = str(error)
     if "AWS Error" not in text:
@@ -34,7 +34,7 @@ def store_reason(error: BaseException) -> str | None:
 
 @contextmanager
 def plain_errors(label: str, kind: str) -> Iterator[None]:
-    """Turn whatever a reader raises into one plain line that names the file, and no more."""
+    """Turn whatever a reader raises into one plain line that names the file and quotes nothing."""
     try:
         yield
     except DpselError:
@@ -53,11 +53,13 @@ def plain_errors(label: str, kind: str) -> Iterator[None]:
 
 
 def _what_readers_raise() -> tuple[type[BaseException], ...]:
-    """Return the errors of all readers that are in use."""
+    """Return the types of errors that the readers in use may raise."""
     from dpsel.system.frames import pl
 
     of_polars = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
-    # An import of a tenth of a second: whoever has not read with it has no error of its kind.
+    # If pyarrow is not imported yet, it read nothing and this is not its error. Importing it takes
+    # a tenth of a second.
     pyarrow = sys.modules.get("pyarrow")
-    of_pyarrow = () if pyarrow is None else (pyarrow.ArrowException,)
-    return (*of_polars, *of_pyarrow, OSError, EOFError, ValueError)
+    # Another thread may be importing it.
+    of_pyarrow = getattr(pyarrow, "ArrowException", None)
+    return (*of_polars, *([of_pyarrow] if of_pyarrow else ()), OSError, EOFError, ValueError)

@@ -1,4 +1,4 @@
-"""The formats of tables and records, and how a table's is found out."""
+"""The formats of tables, and how the format of a file is recognized."""
 
 import re
 from collections.abc import Callable
@@ -45,7 +45,7 @@ class Compression(StrEnum):
 
 @frozen
 class Dialect:
-    """How the cells of one text are written."""
+    """How the cells of a text file are written."""
 
     separator: str
     decimal: str = "."
@@ -53,26 +53,26 @@ class Dialect:
 
 @frozen
 class Format:
-    """All that the other files know about a format of tables; its readers have a file of their own.
+    """What other modules need to know about a table format; its reader has a file of its own.
 
-    A further format is that file, a name in `InputFormat` and a record in `FORMATS`.
+    A new format needs that file, a name in `InputFormat` and a record in `FORMATS`.
     """
 
     kind: str
-    """What such a table is, in words."""
+    """What error messages call such a table."""
     endings: tuple[str, ...]
     open: Callable[["Source", "FileFormat"], "Table"]
-    """Opens a file that is written so."""
+    """Opens a file of this format."""
     magic: bytes | None = None
     """The first bytes of such a file."""
     open_groups: Callable[["Source", "Groups | None"], Any] | None = None
-    """Opens some row groups, or all, with a reader of typed `cells`; None for texts."""
+    """Opens some or all row groups, with a reader of typed `cells`; None for text formats."""
     separator: str | None = None
-    """What separates the cells of a text; None if its first line tells."""
+    """What separates the cells of a text; None if the first line decides."""
 
     @property
     def typed(self) -> bool:
-        """Return whether columns have types, which say what their cells are."""
+        """Return whether the columns of this format have types."""
         return self.open_groups is not None
 
 
@@ -124,7 +124,8 @@ def _open_tsv(source: "Source", written: "FileFormat") -> "Table":
 
 _TAB = "\t"
 
-# Readers are imported when a file is opened: commands take formats for their options.
+# Readers are imported only when a file is opened, because every command imports this module for its
+# options.
 FORMATS = {
     InputFormat.PARQUET: Format(
         "a Parquet table", (".parquet", ".pq"), _open_parquet, b"PAR1", _open_row_groups
@@ -142,8 +143,8 @@ FORMATS = {
 
 ENDINGS = {ending: name for name, found in FORMATS.items() for ending in found.endings}
 SEPARATORS = ",;\t|"
+"""The separators that are recognized by the first line, if none is given."""
 _STATED = re.compile(rb'"?sep=([,;\t|])"?[\r\n]*')
-"""What may separate cells, if nobody says what does."""
 _COMPRESSED_ENDINGS = {".gz": Compression.GZIP, ".zst": Compression.ZSTD}
 _COMPRESSED_MAGIC = {b"\x1f\x8b": Compression.GZIP, b"\x28\xb5\x2f\xfd": Compression.ZSTD}
 
@@ -154,7 +155,7 @@ TEXT_ENDINGS = tuple(
     if not FORMATS[name].typed
     for packed in ("", *_COMPRESSED_ENDINGS)
 )
-"""How the names of text files end, compressed ones too."""
+"""The endings of the names of text files, also of compressed ones."""
 
 _SPREADSHEET = "a spreadsheet; save the sheet as CSV (in Excel: Save As, CSV UTF-8)"
 _ARCHIVE = "an archive; unpack it, and give the table that is in it"
@@ -169,7 +170,7 @@ _FOREIGN = {
     ".dta": "a table of Stata; export it as CSV, or write it with pandas: read_stata, to_parquet",
     ".sav": "a table of SPSS; save it as CSV, or write it with pandas: read_spss, to_parquet",
 }
-"""What others write, by the endings of names, and what to do with it."""
+"""What files of other programs are, by the endings of their names, and what to do with them."""
 _FOREIGN_MAGIC = {
     b"PK\x03\x04": "a spreadsheet or an archive (.xlsx, .ods, .zip), whatever it is called; save "
     "the sheet as CSV, or unzip it",
@@ -178,14 +179,14 @@ _FOREIGN_MAGIC = {
 
 
 def refuse_foreign(label: str, first_bytes: bytes) -> None:
-    """Refuse a file that begins like one of another format, and say what to do with it."""
+    """Refuse a file whose first bytes are those of a foreign format, and say what to do with it."""
     for magic, what in _FOREIGN_MAGIC.items():
         if first_bytes.startswith(magic):
             raise InputError(f"{label}: is {what}")
 
 
 def format_of(name: str, first_bytes: Callable[[], bytes]) -> InputFormat:
-    """Return the format that a file's name tells, or else its first bytes, read if needed."""
+    """Return a file's format, by its name or else by its first bytes, which are read if needed."""
     suffixes = [suffix.lower() for suffix in PurePath(name).suffixes]
     if suffixes and suffixes[-1] in _COMPRESSED_ENDINGS:
         suffixes.pop()
@@ -207,13 +208,13 @@ BOM = b"\xef\xbb\xbf"
 
 
 def is_series_matrix(first_bytes: bytes) -> bool:
-    """Tell whether a decompressed file begins like a GEO series matrix; 12 bytes are enough."""
+    """Return whether a decompressed file begins like a GEO series matrix; 12 bytes are enough."""
     begin = first_bytes.removeprefix(BOM).removeprefix(b'"')
     return begin.lower().startswith(b"!series_")
 
 
 def refuse_series_matrix(name: str) -> NoReturn:
-    """Say what to do with a GEO series matrix where a table with one sample a row is needed."""
+    """Say what to do with a GEO series matrix where a table with one row per sample is needed."""
     raise InputError(
         f"{name}: is a GEO series matrix, with a feature in every row; turn it round first: "
         f"`dpsel preprocess {name} turned.parquet --target LABEL --label-key KEY --as-is`"
@@ -229,20 +230,20 @@ def compression_of(first_bytes: bytes) -> Compression | None:
 
 
 def stated_separator(line: bytes) -> str | None:
-    """Return the separator that a line for Excel above the names states: `sep=;`; else None."""
+    """Return the separator given by a line for Excel above the names, such as `sep=;`, or None."""
     stated = _STATED.fullmatch(line)
     return None if stated is None else stated[1].decode()
 
 
 def recognized_separator(line: bytes, decimal: str) -> str:
-    """Return what separates the names of a first line: the sign that there are most of.
+    """Return what separates the names in the first line: the most frequent of `SEPARATORS`.
 
-    Signs in quotes do not count. Of two as frequent ones it is the one that `SEPARATORS` has
-    first. A comma that is the decimal sign is it only if there is no other: then cells with a
-    decimal sign are in quotes.
+    Signs in quotes do not count. If two are equally frequent, the first in `SEPARATORS` is chosen.
+    If the comma is the decimal sign, it is chosen only if there is no other separator: then cells
+    with a decimal sign are in quotes.
 
     Privacy:
-        Domain: the first line alone, which is public; no row has a part in it.
+        Domain: the first line alone, which is public; rows have no influence.
         Tested by: tests/tables/test_separators.py
     """
     plain = re.sub(rb'"[^"]*+"', b"", line) if b'"' in line else line
@@ -256,13 +257,13 @@ class FileFormat:
     """How the files of a table are written."""
 
     input_format: InputFormat | None = option(
-        "--input-format", "The format of TABLE, if its name does not tell.", None, panel=INPUT
+        "--input-format", "The format of TABLE, if its name does not show it.", None, panel=INPUT
     )
     separator: str | None = option(
         "--separator CHAR",
-        "What separates the cells of a CSV.",
+        "The separator of a CSV.",
         None,
-        shown="by the first line: comma, semicolon, tab or |",
+        shown="detected from the first line: comma, semicolon, tab or |",
         panel=INPUT,
     )
     decimal: str = option(
@@ -270,11 +271,11 @@ class FileFormat:
     )
 
     def __post_init__(self) -> None:
-        """Refuse a format that is none, and a separator that can be taken for something else."""
+        """Refuse an unknown format or decimal sign, and a separator that is ambiguous."""
         if self.input_format is not None and self.input_format not in tuple(InputFormat):
             kinds = ", ".join(InputFormat)
             raise UsageError(f"input-format must be one of {kinds}, got {self.input_format}")
-        if self.input_format is not None:  # Python may be given its name.
+        if self.input_format is not None:  # In Python it may be a string.
             object.__setattr__(self, "input_format", InputFormat(self.input_format))
         separator = self.separator
         if separator is not None and (
@@ -287,12 +288,12 @@ class FileFormat:
             raise UsageError(f"decimal must be a point or a comma, got {self.decimal}")
 
     def separated_by(self, separator: str | None) -> "FileFormat":
-        """Return this with a separator, unless it has one."""
+        """Return a copy with this separator, unless one is already set."""
         return replace(self, separator=self.separator or separator)
 
 
 AS_NAMED = FileFormat()
-"""Files of which nothing is known but their names."""
+"""Files about which only their names are known."""
 
 
 @frozen(kw_only=True)
@@ -300,5 +301,5 @@ class Reading(FileFormat):
     """How a table is read."""
 
     threads: int | None = option(
-        "--threads N", "How many threads read and compute.", None, shown="all cores", panel=INPUT
+        "--threads N", "How many threads to use.", None, shown="all cores", panel=INPUT
     )

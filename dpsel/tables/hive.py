@@ -1,4 +1,4 @@
-"""A file with further columns, each of which has one value in all rows: that of its folder."""
+"""Columns from folder names, as in `year=2024/`: the same value in all rows of a file."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,19 +9,18 @@ import pyarrow as pa
 
 from dpsel.core.batch import Batch
 from dpsel.errors import InputError
-from dpsel.tables.arrow_cells import repeated
+from dpsel.tables.arrow_cells import column_cells, repeated
 from dpsel.tables.cells import text_numbers
 from dpsel.tables.columns import Column, Kind, Layout
 from dpsel.tables.provenance import Provenance
 from dpsel.tables.sources import Keys, Source
 from dpsel.tables.table import Constants, PendingBatch, RowReader, Table
-from dpsel.tables.typed_cells import column_cells
 
 
 class KeyedTable:
-    """One file, and the columns that its folders name; they come after its own.
+    """One file, and after its own columns those from the names of its folders.
 
-    A column that the file has itself is the file's: there its type is known.
+    Of a column that is in both, the file's is used: its type is known.
     """
 
     sources: tuple[Source, ...] = ()
@@ -36,7 +35,10 @@ class KeyedTable:
 
     @property
     def provenance(self) -> Provenance | None:
-        """Return how the file was made; if without any private input, it has no other columns."""
+        """Return how the file was made, unless folders add columns that its record is not about.
+
+        A record that takes a guarantee away is always returned.
+        """
         found = self._table.provenance
         return found if found is None or found.data_dependent or not self._keys else None
 
@@ -55,7 +57,7 @@ class KeyedTable:
 
             def read(pending: PendingBatch = pending) -> Batch:
                 batch = pending.read()
-                # The last features of some rows: those of the folders come next.
+                # These are the last features of some rows: those of the folders follow.
                 if added and batch.first_feature + batch.X.shape[1] == len(own):
                     more = np.tile(np.array(added), (len(batch.y), 1))
                     return replace(batch, X=np.asfortranarray(np.hstack([batch.X, more])))
@@ -74,7 +76,10 @@ class KeyedTable:
         self._table.close()
 
     def _inside(self, place: int, features: tuple[int, ...]) -> int:
-        """Return a column of the file, or for a folder's any that has as many rows."""
+        """Return the position of a column in the file; of a folder's column, any in its place.
+
+        Only the number of rows of that column is used.
+        """
         if place < len(self._table.columns):
             return place
         if not self._table.columns:
@@ -82,7 +87,7 @@ class KeyedTable:
         return features[0] if features else 0
 
     def _constants(self, layout: Layout) -> Constants:
-        """Return target and person, if they come from the folders."""
+        """Return the values of target and person that come from the folders."""
         count = len(self._table.columns)
         target = person = None
         if layout.target >= count:
@@ -98,7 +103,7 @@ class KeyedTable:
         return self._keys[place - len(self._table.columns)][1]
 
     def _number(self, place: int) -> float:
-        """Return the value as a number, NaN if it is none."""
+        """Return the value as a number, NaN if it is not one."""
         return float(text_numbers(pa.array([self._value(place)], pa.string()))[0])
 
     def _cell(self, place: int) -> float:

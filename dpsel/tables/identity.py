@@ -1,4 +1,4 @@
-"""Which content a file has, as far as that can be told without reading all of it."""
+"""The identity of a file's content, as far as it can be known without reading all of it."""
 
 import hashlib
 import os
@@ -18,17 +18,17 @@ _PARQUET, _TAIL = b"PAR1", 8
 
 @frozen
 class Identity:
-    """What is another if a file is changed or replaced; to read a file changes none of it."""
+    """Differs once a file is changed or replaced; reading a file does not change it."""
 
     size: int = field(repr=False)
     version: tuple[int | str, ...] = field(repr=False)
-    """The inode and the times of change in nanoseconds; of an object in a store its tag."""
+    """The inode and the times of change in nanoseconds; for an object in a store, its tag."""
 
 
 def identity_of(path: Path) -> Identity | None:
-    """Return the identity that a file has now; None if it is none, such as a pipe, or is gone.
+    """Return the identity that a file has now; None for a pipe, or if there is no such file.
 
-    It is opened: only then is a network's file system sure to know what other machines did.
+    The file is opened: only then is a network file system sure to know what other machines did.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -41,14 +41,14 @@ def identity_of(path: Path) -> Identity | None:
 
 
 def identity_of_stdin() -> Identity | None:
-    """Return the identity of the file that standard input comes from, None if it is no file."""
+    """Return the identity of the file that standard input comes from, None if it is not a file."""
     with suppress(OSError, ValueError, AttributeError):
         return _identity_of_open(sys.stdin.fileno())
     return None
 
 
 def refuse_changed(label: str) -> NoReturn:
-    """Refuse a file that is another than it was when it was first looked at."""
+    """Refuse a file that has changed since it was first looked at."""
     raise InputError(
         f"{label}: was changed while it was read; nothing of it is used. Run it again when nobody "
         "writes to it"
@@ -56,16 +56,16 @@ def refuse_changed(label: str) -> NoReturn:
 
 
 def _identity_of_open(descriptor: int) -> Identity | None:
-    """Return the identity of an open file, None if it is no file."""
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode):
+    """Return the identity of an open file, None if it is not a regular file."""
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         return None
-    # A program can set the time of the last change of the content, but not that of the inode.
-    return Identity(found.st_size, (found.st_ino, found.st_mtime_ns, found.st_ctime_ns))
+    # Programs can set the modification time, but not the time of the inode's last change.
+    return Identity(status.st_size, (status.st_ino, status.st_mtime_ns, status.st_ctime_ns))
 
 
 def digest_of_ends(file: Any) -> bytes:
-    """Return a digest of the first and the last block of an open file, and of a Parquet's footer.
+    """Return a digest of the first and last block of an open file, with the footer of a Parquet.
 
     Privacy:
         Guarantee: none; the digest is of private bytes.

@@ -1,4 +1,4 @@
-"""Labels of a target: what they count as, in which order, and how each is written."""
+"""Labels of a target: the numbers they are coded as, their order, and their canonical form."""
 
 import math
 import re
@@ -13,7 +13,7 @@ from dpsel.errors import UsageError
 from dpsel.records import frozen
 from dpsel.tables.cells import TRUTH_WORDS, WORDS_FOR_MISSING
 
-# Written so that no text, however long, can be read in more than one way: that takes for ever.
+# A text matches in one way only, so that no text, however long, causes endless backtracking.
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -21,15 +21,16 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 class TargetCoding:
     """How a target's cells become numbers.
 
-    Numbers stay as they are. With `positive` that label is 1 and any other -1; with `classes` a
-    label is its place among them. A missing label, and one that is not among them, is NaN.
+    Without labels, numbers stay as they are. With `positive`, that label is 1 and any other -1.
+    With `classes`, a label is its place among them, and any other label is NaN. A missing label is
+    NaN.
     """
 
     positive: str | None = None
     classes: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse labels that no table can hold."""
+        """Refuse labels that no cell can have."""
         for label in (*(self.classes or ()), *([] if self.positive is None else [self.positive])):
             try:
                 label.encode()
@@ -40,12 +41,12 @@ class TargetCoding:
 
     @property
     def of_text(self) -> bool:
-        """Return whether cells are labels, not numbers."""
+        """Return whether the target's cells are labels, not numbers."""
         return self.positive is not None or self.classes is not None
 
     @property
     def two_classes(self) -> bool:
-        """Return whether a target is 1, -1 or missing, whatever the cells are."""
+        """Return whether the coded target is 1, -1 or missing, whatever the cells are."""
         return self.positive is not None
 
     def values(self, column: Any) -> FloatArray:
@@ -62,15 +63,15 @@ class TargetCoding:
         return np.array([*values, math.nan])[codes]
 
     def _known(self) -> dict[str | None, float]:
-        """Return what the labels count as that the user named."""
+        """Return the codes of the labels that the user named."""
         if self.positive is not None:
             return {normal_label(self.positive): 1.0}
         return {normal_label(label): float(code) for code, label in enumerate(self.classes or ())}
 
 
 def distinct_labels(column: Any) -> tuple[list[str | None], IntArray]:
-    """Return labels in their normal form, and for every row the place of its own, or -1."""
-    # Polars and Arrow are needed for labels, and not for most targets.
+    """Return labels in canonical form, and for every row the place of its label, -1 for none."""
+    # Imported here because most targets are numbers, which need neither polars nor Arrow.
     from dpsel.tables.distinct import distinct_texts
 
     texts, codes = distinct_texts(column)
@@ -78,9 +79,9 @@ def distinct_labels(column: Any) -> tuple[list[str | None], IntArray]:
 
 
 def normal_label(text: str) -> str | None:
-    """Return the one way to write a label: 1, 1.0, +1 and true are one label in every format.
+    """Return the canonical form of a label: 1, 1.0, +1 and true are one label in every format.
 
-    Blanks around it do not count. An empty label, NaN, or a word for it such as NA is none.
+    Blanks around it are ignored. An empty label, NaN, and words such as NA are missing: None.
     """
     label = text.strip()
     if label.lower() in WORDS_FOR_MISSING:
@@ -98,7 +99,7 @@ def is_number(label: str) -> bool:
 
 
 def sorted_labels(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return distinct labels in order: as numbers if all are numbers, else as texts."""
+    """Return the distinct labels, sorted as numbers if all are numbers, else as texts."""
     distinct = sorted(set(labels))
     if distinct and all(map(is_number, distinct)):
         distinct = [distinct[place] for place in np.argsort([float(d) for d in distinct])]
@@ -106,14 +107,14 @@ def sorted_labels(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def label_interval(coding: TargetCoding) -> Interval:
-    """Return the public bounds of coded labels."""
+    """Return the public bounds of a coded target."""
     if coding.classes is None:
         return UNIT_INTERVAL
     return Interval(0.0, float(max(1, len(coding.classes) - 1)))
 
 
 def class_list(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return labels that are different and not empty."""
+    """Return the labels, stripped; refuse them unless all are different and not empty."""
     classes = tuple(label.strip() for label in labels)
     if len(set(classes)) < len(classes) or "" in classes:
         raise UsageError("classes must be different labels with commas between them")

@@ -1,4 +1,4 @@
-"""Opening tables of every kind: files, folders, globs, stdin and frames in memory."""
+"""Opening tables: files, folders, globs, stdin and frames in memory."""
 
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -17,12 +17,12 @@ from dpsel.tables.sources import Source, common_format, find_sources
 from dpsel.tables.table import PendingBatch, ReadsColumns, RowGroup, RowReader, Table
 
 _FILES_AT_ONCE = 8
-# By every thread.
+# Each thread opens all of them.
 _MOST_OPEN_FILES = 64
 
 
 def open_table(table: Any, written: FileFormat = AS_NAMED) -> Table:
-    """Return the table at a path, a folder, a glob or `-`, or that of a frame in memory."""
+    """Return the table at a path, a folder, a glob or `-`, or in a frame in memory."""
     if not isinstance(table, str | Path):
         return frame_table(table)
     sources = find_sources(table)
@@ -40,9 +40,9 @@ def open_sources(sources: list[Source], found: InputFormat, written: FileFormat)
 
 
 def _refuse_other_names(sources: list[Source], found: InputFormat, written: FileFormat) -> None:
-    """Refuse texts with other names in their first lines, before anything is charged for.
+    """Refuse texts whose first lines have different names, before anything is charged for.
 
-    A name is not quoted: in a file without such a line it is a cell.
+    No name is quoted: in a file without a header it is a cell.
     """
     from dpsel.tables.delimited_rows import names_of_text
 
@@ -63,15 +63,16 @@ def _refuse_other_names(sources: list[Source], found: InputFormat, written: File
 
 
 def file_bytes(table: Table) -> int:
-    """Return the size of all files of a table, as far as it is known."""
+    """Return the total size of a table's files, as far as it is known."""
     return sum(source.size() for source in table.sources)
 
 
 @contextmanager
 def unchanged(sources: Collection[Source]) -> Iterator[None]:
-    """Refuse whatever was read of files that changed meanwhile: some of it may be old, some new.
+    """Refuse what was read of files that changed meanwhile: some of it may be old, some new.
 
-    What goes wrong in a file that changes, for instance that it seems to be damaged, is its change.
+    If reading fails, for instance because a file seems damaged, and the file has changed, the error
+    is about the change.
     """
     try:
         yield
@@ -82,7 +83,7 @@ def unchanged(sources: Collection[Source]) -> Iterator[None]:
 
 
 def _check_unchanged(sources: Collection[Source]) -> None:
-    """Refuse files that have changed, the first of them by its name."""
+    """Refuse files that have changed, naming the first of them."""
     if len(sources) == 1:
         next(iter(sources)).check_unchanged()
         return
@@ -93,13 +94,13 @@ def _check_unchanged(sources: Collection[Source]) -> None:
 
 @contextmanager
 def unchanged_table(table: Table) -> Iterator[Table]:
-    """Enter what reads a table; at the end it is closed, and refused if its files have changed."""
+    """Enter a table to read it; at the end close it, and refuse it if its files have changed."""
     with closing(table), unchanged(table.sources):
         yield table
 
 
 def file_opener(found: InputFormat, written: FileFormat) -> Callable[[Source], Table]:
-    """Return what opens one source of a format, with the columns of its folders."""
+    """Return a function that opens one source of a format, with the columns of its folders."""
     opener = FORMATS[found].open
 
     def opened(source: Source) -> Table:
@@ -114,7 +115,7 @@ def file_opener(found: InputFormat, written: FileFormat) -> Callable[[Source], T
 
 
 def frame_table(frame: Any) -> Table:
-    """Return a table over a frame of polars, pandas, pyarrow or whatever exports Arrow streams."""
+    """Return a table over a frame of polars, pandas, pyarrow or any exporter of Arrow streams."""
     import pyarrow as pa
 
     from dpsel.tables.arrow import ArrowStreamTable
@@ -133,15 +134,15 @@ def frame_table(frame: Any) -> Table:
 
 
 OBJECTS = "Object"
-"""What polars calls the type of a column of Python's objects."""
+"""The name of polars' type for columns of Python objects."""
 
 
 def refuse_objects(frame: Any, label: str) -> None:
-    """Refuse columns of Python's objects in polars, by their type.
+    """Refuse a polars frame with columns of Python objects.
 
-    Polars exports where these are in memory, if it does not end the process.
+    Polars would export the objects' addresses in memory, or end the process.
     """
-    # A table of Arrow has a schema of another kind, and no such type.
+    # The schema of an Arrow table is not a mapping, and has no such type.
     schema = getattr(frame, "schema", {})
     kinds = schema.items() if hasattr(schema, "items") else ()
     for name, kind in kinds:
@@ -150,28 +151,28 @@ def refuse_objects(frame: Any, label: str) -> None:
 
 
 def kept_frame(frame: Any) -> Any:
-    """Return a frame that can be read again: a lazy one, or a stream, is read now."""
+    """Return a frame that can be read again: a lazy frame or a stream is read now."""
     if hasattr(frame, "collect") and not hasattr(frame, "__arrow_c_stream__"):
         return frame.collect()
     return frame.read_all() if hasattr(frame, "read_all") else frame
 
 
 def provenance_of_all(table: Table) -> Provenance | None:
-    """Return how a table was made before a row is read: every file is opened for its record."""
+    """Return how a table was made, before a row is read: every file is opened for its record."""
     return table.provenance_of_all() if isinstance(table, _ManyTables) else table.provenance
 
 
 def claimed_record(table: Table) -> Provenance | None:
-    """Return how a table says that it was made, before a row is read.
+    """Return how a table claims to have been made, before a row is read.
 
-    Whether what stands beside a CSV is about its content is known once all of it was read, and
+    Whether the record beside a CSV matches its content is known only once all of it was read, and
     must not decide whether a run is refused.
     """
     return getattr(table, "claimed_record", None) or provenance_of_all(table)
 
 
 def own_names(table: Any, names: Sequence[str]) -> list[Any]:
-    """Return names of columns as a table has them: in a frame of pandas these may be numbers."""
+    """Return column names as the table has them: in a pandas frame they may be numbers."""
     if not _is_pandas(table):
         return list(names)
     own = {str(name): name for name in (*table.columns, *table.index.names)}
@@ -179,16 +180,16 @@ def own_names(table: Any, names: Sequence[str]) -> list[Any]:
 
 
 def _is_pandas(frame: Any) -> bool:
-    """Return whether this is a frame of pandas, which is not imported for that."""
+    """Return whether this is a pandas frame, without importing pandas."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(frame, pandas.DataFrame)
 
 
 def _pandas_table(frame: Any) -> Table:
-    """Return a table over a frame of pandas, with its index: one that counts rows is left out else.
+    """Return a table over a pandas frame with its index, even one that only counts rows.
 
-    Objects of several types, which Arrow refuses, are read cell by cell, like those of a CSV: a
-    cell in whatever column stops no run.
+    Columns of objects of several types, which Arrow refuses, are read cell by cell, like those of a
+    CSV, so that no cell in any column stops a run.
     """
     import pyarrow as pa
 
@@ -216,7 +217,7 @@ def _pandas_table(frame: Any) -> Table:
 
 
 def _is_mixed(cells: Any) -> bool:
-    """Return whether Arrow has no type for all cells of a column or an index of pandas."""
+    """Return whether no Arrow type fits all cells of a pandas column or index."""
     import pyarrow as pa
 
     try:
@@ -227,15 +228,15 @@ def _is_mixed(cells: Any) -> bool:
 
 
 def _cell_texts(cells: Any) -> list[str | None]:
-    """Return every cell of a column or an index as a text, None for a missing one."""
+    """Return every cell of a pandas column or index as a text, None for a missing one."""
     return [
         None if missing else str(cell).encode("utf-8", "backslashreplace").decode()
         for cell, missing in zip(cells, cells.isna().tolist(), strict=True)
     ]
 
 
-def _elsewhere(group: RowGroup, places: Mapping[int, int]) -> RowGroup:
-    """Return rows whose columns have other positions in their file."""
+def _moved_group(group: RowGroup, places: Mapping[int, int]) -> RowGroup:
+    """Return a row group that maps positions in the table to those in its file."""
     return RowGroup(lambda positions: group.read([places[position] for position in positions]))
 
 
@@ -250,14 +251,14 @@ class _ManyTables:
         self._first = opener(sources[0])
         self.label = self._first.label
         self.columns = self._first.columns
-        # That all files were made with public inputs is not known before they are read, and then
-        # not believed; that one was not is enough to know.
+        # It is enough to know that one file was made by looking at its data. That all were made
+        # with public inputs is not known before they are read, and not believed afterwards.
         self.provenance: Provenance | None = None
         self._learn(self._first)
 
     def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
         """Yield the batches of all files, in order."""
-        # By size, as far as that is known: a small file is read sooner than a large one.
+        # Progress is by size, as far as that is known: a small file takes less time.
         sizes = [max(1, source.size()) for source in self._sources]
         whole, before = sum(sizes), 0
         for number, (source, size) in enumerate(zip(self._sources, sizes, strict=True)):
@@ -269,7 +270,7 @@ class _ManyTables:
             before += size
 
     def row_groups(self, layout: Layout) -> list[RowGroup] | None:
-        """Return all rows of all files, in order; None if there are too many to be open at once."""
+        """Return all rows of all files, in order; None if there are too many files to keep open."""
         if len(self._sources) > _MOST_OPEN_FILES:
             return None
         found: list[RowGroup] = []
@@ -283,7 +284,7 @@ class _ManyTables:
                     table.close()
                 return None
             self._learn(table)
-            found += [_elsewhere(group, places) for group in groups]
+            found += [_moved_group(group, places) for group in groups]
         return found
 
     def persons(self, position: int) -> Iterator[Any]:
@@ -308,5 +309,5 @@ class _ManyTables:
             self.provenance = table.provenance
 
     def close(self) -> None:
-        """Close the first file; the others are closed once they are read."""
+        """Close the first file; the others are closed after they are read."""
         self._first.close()

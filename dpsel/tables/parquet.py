@@ -23,10 +23,11 @@ from dpsel.tables.table import Groups, PendingBatch, RowGroup, RowReader, RowsRe
 
 _KIND = FORMATS[InputFormat.PARQUET].kind
 _CELLS_AT_ONCE = 1 << 22
-# A row group with more rows than this is cut into batches, with the target read along each time.
+# A row group with more rows than this is split into batches; the target is read again for each set
+# of columns.
 _ROWS_AT_ONCE = 1 << 21
 _MANY_COLUMNS = 1 << 8
-# Bytes of a column that are read at once; of many columns, where a row group is read in batches.
+# How many bytes of a column are read at once; fewer for many columns of a row group in batches.
 _BUFFER, _LEAST_BUFFER, _BUFFERS_IN_ALL = 1 << 18, 1 << 12, 1 << 26
 
 
@@ -36,7 +37,7 @@ class ParquetTable:
     sources: tuple[Source, ...] = ()
 
     def __init__(self, source: Source, groups: Groups | None = None) -> None:
-        """Open a file, or a copy of stdin; only some row groups of it, if they are given."""
+        """Open a file, or a copy of stdin; with `groups`, only those row groups of it."""
         self.label = source.label
         self._place = source.open_random()
         self._is_small = source.size() <= _BUFFERS_IN_ALL
@@ -60,12 +61,12 @@ class ParquetTable:
         self._coded = self._names([position] if self.columns[position].kind is Kind.TEXT else [])
         with plain_errors(self.label, _KIND):
             for group in self._groups:
-                for found in self._batches(group, [position], _ROWS_AT_ONCE):
-                    yield found[0]
+                for columns in self._batches(group, [position], _ROWS_AT_ONCE):
+                    yield columns[0]
 
     def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
         """Yield all batches, in order."""
-        # Labels and persons are few: as a text for every row they may not fit in memory.
+        # There are few distinct labels and persons; one text per row might not fit in memory.
         texts = [place for place in layout.marks if self.columns[place].kind is Kind.TEXT]
         self._coded = self._names(texts)
         with plain_errors(self.label, _KIND):
@@ -79,7 +80,7 @@ class ParquetTable:
 
     def row_groups(self, layout: Layout) -> list[RowGroup]:
         """Return all rows, in order."""
-        # Most texts occur again and again: each needs to be looked at once.
+        # Most texts are repeated; with a dictionary each is looked at once.
         texts = [place for place in layout.read if self.columns[place].kind is Kind.TEXT]
         self._coded = self._names(texts)
 
@@ -92,58 +93,60 @@ class ParquetTable:
         return [RowGroup(partial(read, group=group)) for group in self._groups]
 
     def cells(self) -> Iterator[tuple[int, list[Any]]]:
-        """Yield all cells: the first of some columns, and these, row group by row group."""
+        """Yield all cells by row group, as some columns and the position of the first."""
         count = len(self.columns)
         with plain_errors(self.label, _KIND):
             for group in self._groups:
                 rows = self._metadata.row_group(group).num_rows
                 if rows > _ROWS_AT_ONCE:
                     at_once = max(1, _CELLS_AT_ONCE // count)
-                    for found in self._batches(group, list(range(count)), at_once):
-                        yield 0, list(map(sound, found))
+                    for columns in self._batches(group, list(range(count)), at_once):
+                        yield 0, list(map(sound, columns))
                     continue
-                for some in column_ranges(rows, count):
-                    table = self._file().read_row_group(group, self._names(list(some)))
-                    yield some.start, list(map(sound, self._select(table, list(some))))
+                for places in column_ranges(rows, count):
+                    table = self._file().read_row_group(group, self._names(list(places)))
+                    yield places.start, list(map(sound, self._select(table, list(places))))
 
     def close(self) -> None:
         """Do nothing: every reader closes itself."""
 
     def _whole_batches(self, group: int, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
-        """Yield the batches of a row group whose target fits in memory."""
+        """Yield the batches of a row group whose whole target fits in memory."""
         marks = layout.marks
         found = self._select(self._file().read_row_group(group, self._names(marks)), marks)
-        these = rows.rows(*found)
-        for first, some, done in self._column_groups(group, len(these.y), layout):
+        rows_read = rows.rows(*found)
+        for first, places, done in self._column_groups(group, len(rows_read.y), layout):
 
-            def read(first: int = first, some: list[int] = some) -> Batch:
+            def read(first: int = first, places: list[int] = places) -> Batch:
                 with plain_errors(self.label, _KIND):
-                    table = self._file().read_row_group(group, self._names(some), use_threads=False)
-                    return these.batch(first, rows.features(self._select(table, some)))
+                    names = self._names(places)
+                    table = self._file().read_row_group(group, names, use_threads=False)
+                    return rows_read.batch(first, rows.features(self._select(table, places)))
 
             yield PendingBatch(read, done)
 
     def _cut_batches(self, group: int, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
-        """Yield the batches of a very long row group: batch by batch, for a few columns at a time.
+        """Yield the batches of a very long row group: some rows of a few columns at a time.
 
-        The target is read again each time; which rows count is kept, as one byte a row.
+        The target is read again each time. The mask of the rows to keep stays in memory, with one
+        byte per row.
         """
         masks: Iterable[BoolArray | None] = itertools.repeat(None)
         if layout.person is not None:
             masks = [
-                rows.mask(found[0])
-                for found in self._batches(group, [layout.person], _ROWS_AT_ONCE)
+                rows.mask(columns[0])
+                for columns in self._batches(group, [layout.person], _ROWS_AT_ONCE)
             ]
-        for first, some, done in self._column_groups(group, _ROWS_AT_ONCE, layout):
-            batches = self._batches(group, [layout.target, *some], _ROWS_AT_ONCE)
-            for mask, found in zip(masks, batches, strict=False):
+        for first, places, done in self._column_groups(group, _ROWS_AT_ONCE, layout):
+            batches = self._batches(group, [layout.target, *places], _ROWS_AT_ONCE)
+            for mask, columns in zip(masks, batches, strict=False):
 
                 def read(
-                    first: int = first, mask: BoolArray | None = mask, found: list[Any] = found
+                    first: int = first, mask: BoolArray | None = mask, columns: list[Any] = columns
                 ) -> Batch:
                     with plain_errors(self.label, _KIND):
-                        these = RowsRead(rows.target(found[0]), mask)
-                        return these.batch(first, rows.features(found[1:]))
+                        rows_read = RowsRead(rows.target(columns[0]), mask)
+                        return rows_read.batch(first, rows.features(columns[1:]))
 
                 yield PendingBatch(read, done)
 
@@ -152,35 +155,35 @@ class ParquetTable:
         count = len(layout.features)
         long = self._metadata.row_group(group).num_rows > _ROWS_AT_ONCE
         if count > _MANY_COLUMNS and not long:
-            # Batches would hold a page of every column, which may be all of the row group.
+            # pyarrow's batches would hold a page of every column: perhaps the whole row group.
             done = (group + 1) / self._metadata.num_row_groups
             yield from rows_of_columns(self._whole_batches(group, layout, rows), count, done)
             return
         at_once = max(1, _CELLS_AT_ONCE // max(1, count))
         marks = layout.marks
-        for found in self._batches(group, [*marks, *layout.features], at_once):
-            these = rows.rows(*found[: len(marks)])
-            batch = these.batch(0, rows.features(found[len(marks) :]))
+        for columns in self._batches(group, [*marks, *layout.features], at_once):
+            rows_read = rows.rows(*columns[: len(marks)])
+            batch = rows_read.batch(0, rows.features(columns[len(marks) :]))
             done = self._done(group, 1.0)
             yield PendingBatch.of(batch, done)
 
     def _column_groups(
         self, group: int, rows: int, layout: Layout
     ) -> Iterator[tuple[int, list[int], float]]:
-        """Yield the first feature, the columns and the share done, for the batches of a group."""
+        """Yield the first feature, the columns and the share done of each batch of a row group."""
         count = len(layout.features)
         width = max(1, _CELLS_AT_ONCE // max(1, rows))
         for first in range(0, max(1, count), width):
-            some = list(layout.features[first : first + width])
-            yield first, some, self._done(group, min(1.0, (first + width) / max(1, count)))
+            places = list(layout.features[first : first + width])
+            yield first, places, self._done(group, min(1.0, (first + width) / max(1, count)))
 
     def _done(self, group: int, share: float) -> float:
-        """Return the share of the work that is done with a share of a row group."""
+        """Return the share of the table that is read with this share of a row group."""
         return (group - self._groups.start + share) / len(self._groups)
 
     def _batches(self, group: int, positions: list[int], rows: int) -> Iterator[list[Any]]:
-        """Yield columns of a row group in batches of the same rows, whatever the columns."""
-        # Through buffers: else all bytes of the row group are read before the first batch.
+        """Yield columns of a row group in batches, which have the same rows for any columns."""
+        # With buffers: without, all bytes of the row group are read before the first batch.
         buffer = min(_BUFFER, max(_LEAST_BUFFER, _BUFFERS_IN_ALL // max(1, len(positions))))
         file = self._new_file(pre_buffer=False, buffer_size=buffer)
         for batch in file.iter_batches(
@@ -193,15 +196,15 @@ class ParquetTable:
         return [self.columns[position].name for position in positions]
 
     def _select(self, table: pa.Table, positions: list[int]) -> list[Any]:
-        """Return columns by their exact names: a name with a dot in it may bring in others."""
+        """Return columns by their exact names: pyarrow reads more for a name with a dot in it."""
         return [table.column(name) for name in self._names(positions)]
 
     def _file(self) -> pq.ParquetFile:
         """Return this thread's own reader."""
         if not hasattr(self._own, "file"):
-            # A store answers slowly: ask for the columns of a batch in few requests. Bytes of a
-            # file go through a small buffer, which stays in the processor's cache until they are
-            # decoded.
+            # A store answers slowly, so the columns of a batch are fetched in few requests. The
+            # bytes of a local file go through a small buffer, which stays in the processor's cache
+            # until they are decoded.
             remote = callable(self._place)
             self._own.file = self._new_file(pre_buffer=remote, buffer_size=0 if remote else _BUFFER)
         file: pq.ParquetFile = self._own.file
@@ -209,8 +212,8 @@ class ParquetTable:
 
     def _new_file(self, *, pre_buffer: bool, buffer_size: int) -> pq.ParquetFile:
         """Return a new reader."""
-        # With a buffer pyarrow takes, and fills, as many bytes as the head of a page claims, up to
-        # 2 GiB; without one it holds no more than the columns' bytes in the file.
+        # With a buffer, pyarrow allocates and fills as many bytes as a page header claims, up to
+        # 2 GiB; without one, it holds no more than the columns' bytes in the file.
         return pq.ParquetFile(
             self._open(),
             metadata=self._metadata,
@@ -220,7 +223,7 @@ class ParquetTable:
         )
 
     def _open(self) -> Any:
-        """Return what a reader of its own can read from."""
+        """Return what a new reader can read from: a path, or an open file."""
         if callable(self._place):
             return self._place()
         return self._place if isinstance(self._place, str) else pa.BufferReader(self._place)

@@ -1,4 +1,4 @@
-"""Where a table is, in words: a path, or a place in a store with what its address says of it."""
+"""Addresses of tables: paths, and places in a store such as s3://bucket/folder."""
 
 import os
 import re
@@ -22,20 +22,20 @@ _ATTEMPTS = 3
 
 @frozen
 class Store:
-    """Where buckets are: nothing of it is secret. Credentials are the environment's."""
+    """Where buckets are. Nothing here is secret: credentials come from the environment."""
 
     region: str | None = None
     scheme: str | None = None
     endpoint: str | None = None
 
     def files(self, bucket: str) -> Any:
-        """Return the store's files, for pyarrow; no answer is waited for without end."""
+        """Return pyarrow's file system for the store; every request has a timeout."""
         return _files(self, None if self.endpoint is not None else bucket)
 
 
 @lru_cache
 def _files(store: Store, bucket: str | None) -> Any:
-    """Return one client for all threads of this process."""
+    """Return one client, shared by all threads of this process."""
     from pyarrow import fs
 
     region = store.region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
@@ -52,12 +52,12 @@ def _files(store: Store, bucket: str | None) -> Any:
 
 
 def has_scheme(place: str) -> bool:
-    """Return whether a text names a place with a scheme."""
+    """Return whether a place begins with a scheme, such as s3://."""
     return _SCHEME.match(place) is not None
 
 
 def public_place(place: str) -> str:
-    """Return a place without anything that might be a secret."""
+    """Return a place without anything that might be secret."""
     found = _SCHEME.match(place)
     if found is None or found[1].lower() == "file":
         return place
@@ -68,7 +68,7 @@ def public_place(place: str) -> str:
 
 
 def parse_place(place: str) -> tuple[Store, str] | str:
-    """Return the store, and bucket and path in it; or the path of a file on this machine."""
+    """Return the store, with bucket and path in it, or the path of a file on this machine."""
     found = _SCHEME.match(place)
     assert found is not None
     scheme, rest = found[1].lower(), place[found.end() :]
@@ -99,7 +99,7 @@ def parse_place(place: str) -> tuple[Store, str] | str:
 
 
 def _known(query: str) -> list[tuple[str, str]]:
-    """Return the parameters that hold no secret, and look as they should."""
+    """Return the parameters of a query that are known, well-formed and not secret."""
     return [
         (name, value)
         for name, value in parse_qsl(query)

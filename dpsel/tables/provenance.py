@@ -1,4 +1,4 @@
-"""What was done to a table before it was selected from, kept in its metadata or beside it."""
+"""How `dpsel preprocess` made a table: a record in its metadata, or in a file beside it."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ KEY = b"dpsel.provenance"
 SCHEMA_ID = "dpsel.provenance/1"
 _DIGEST = "sha256_of_the_table"
 AS_IS = "as-is"
-"""The centre and scale of a table that was turned round, and no cell of it changed."""
+"""The center and scale of a table that was transposed without changing a cell."""
 
 
 @frozen
@@ -26,30 +26,30 @@ class Provenance:
     data_dependent: bool
     """Whether anything was read off the rows."""
     read_off_the_data: tuple[str, ...]
-    """What was."""
+    """What was read off the rows."""
     center: str
     scale: str
     clip: float | None
     missing: str
     positive: str | None
     classes: tuple[str, ...] | None
-    """The labels behind the codes of the target, if they were public."""
+    """The labels that the codes of the target mean, if they were public."""
     bounds: Mapping[str, Any] | None
     """The public bounds that were used."""
     medians: str | None
-    """How closely medians were found, if any were."""
+    """How exact the medians are, if any were computed."""
     columns: str
-    """A digest of the names of all columns: with others it is another table."""
+    """A digest of the names of all columns: a table with other names is another table."""
     version: str
     person: str | None = None
-    """The column of persons that was passed on as it was, if one was."""
+    """The column of persons that was passed on unchanged, if any."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the record as plain values."""
         return {"schema": SCHEMA_ID, **asdict(self)}
 
     def metadata(self) -> dict[bytes, bytes]:
-        """Return it as the metadata of an Arrow schema."""
+        """Return the record as metadata of an Arrow schema."""
         return {KEY: json.dumps(self.to_dict()).encode()}
 
     @property
@@ -59,9 +59,9 @@ class Provenance:
 
     @property
     def scope(self) -> Scope | None:
-        """Return what the guarantee of a selection covers of how this table was made.
+        """Return which steps of making this table the guarantee of a selection covers.
 
-        None if it is as if nothing had been done: no cell was changed, and none decided anything.
+        None if there is nothing to cover: no cell was changed, and no cell decided anything.
         """
         if self.data_dependent:
             return Scope(
@@ -84,11 +84,11 @@ def names_digest(names: Sequence[str]) -> str:
 
 
 def combined(records: Sequence[Provenance | None]) -> Provenance | None:
-    """Return the record of a table in several files, of which each has its own, or none.
+    """Return the record of a table in several files, each with its own record or none.
 
-    One that says that the data were read makes it the record of all, with whatever was read off
-    any file. Otherwise one file without a record makes a table without, and so do two different
-    records: neither tells what was done to the other's rows.
+    A data-dependent record becomes the record of all files, with whatever was read off any of them.
+    Otherwise the table has no record if any file has none, or if two differ: neither says what was
+    done to the other's rows.
     """
     dependent = [record for record in records if record is not None and record.data_dependent]
     if dependent:
@@ -98,10 +98,10 @@ def combined(records: Sequence[Provenance | None]) -> Provenance | None:
 
 
 def recorded_columns(columns: tuple[Column, ...], made: Provenance | None) -> tuple[Column, ...]:
-    """Return columns with the use that a record leaves them: all but the persons were scaled."""
+    """Return columns with the use that a record allows: all except the persons were scaled."""
     if made is None or not made.bounded:
         return columns
-    # A table with other columns has some that were added later.
+    # If the names differ, some columns were added later, and it is not known which were scaled.
     rest = made.columns == names_digest([column.name for column in columns])
     return tuple(
         column._replace(use=Use.NAMED)
@@ -125,12 +125,12 @@ def sidecar(path: Path) -> Path:
 
 
 def sidecar_text(provenance: Provenance, digest: str) -> str:
-    """Return what is written beside a file: its provenance, and a digest of its bytes."""
+    """Return the text to write beside a file: its provenance, and a digest of its bytes."""
     return json_text({**provenance.to_dict(), _DIGEST: digest})
 
 
 def beside(path: Path | None, names: Sequence[str]) -> tuple[Provenance, str] | None:
-    """Return the provenance beside a file, and the digest that the file must have."""
+    """Return the provenance in the file beside a table, and the digest that the table must have."""
     if path is None:
         return None
     try:
@@ -145,7 +145,7 @@ def beside(path: Path | None, names: Sequence[str]) -> tuple[Provenance, str] | 
 def _of_columns(provenance: Provenance | None, names: Sequence[str]) -> Provenance | None:
     """Return a provenance if it belongs to these columns.
 
-    One that says that the data were read is believed in any case: it can only take away.
+    A data-dependent one is believed in any case: it can only take a guarantee away.
     """
     if provenance is None or provenance.data_dependent:
         return provenance
@@ -153,14 +153,14 @@ def _of_columns(provenance: Provenance | None, names: Sequence[str]) -> Provenan
 
 
 def _parsed(text: bytes) -> Provenance | None:
-    """Return a provenance of this schema; what is not one counts as none at all."""
+    """Return a provenance of this schema, None for anything else."""
     try:
         fields = json.loads(text)
         if fields.pop("schema") != SCHEMA_ID:
             return None
         fields["read_off_the_data"] = tuple(fields["read_off_the_data"])
         fields["classes"] = None if fields["classes"] is None else tuple(fields["classes"])
-        fields.setdefault("person", None)  # Which older records do not have.
+        fields.setdefault("person", None)  # Older records lack it.
         found = Provenance(**{name: fields[name] for name in Provenance.__dataclass_fields__})
         json.dumps(found.to_dict(), ensure_ascii=False).encode()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Series-matrix files of GEO: lines about the samples, and then a table of one feature a row."""
+"""GEO series-matrix files: lines about the samples, then a table with one feature per row."""
 
 import csv
 import difflib
@@ -17,26 +17,27 @@ _END = re.compile(rb'\n"?!series_matrix_table_end\b', re.IGNORECASE)
 _ACCESSION = "!sample_geo_accession"
 _CHARACTERISTICS = "!sample_characteristics_ch1"
 _HEAD_BYTES, _LONGEST_HEAD = 1 << 20, 1 << 28
-# More than the marks of the end have.
+# Longer than the line that marks the end of the table.
 _HELD_BYTES = 64
 _KEYS_SHOWN = 20
 _WRITTEN = FileFormat(separator="\t")
 
 
 def read_series_matrix(source: Source, *, label_key: str | None, target: str) -> Any:
-    """Return a series matrix as a table of one sample a row, with its labels as the last column.
+    """Return a series matrix as a table with one sample per row, and the labels as last column.
 
-    A label is what follows `label_key: ` in the sample's characteristics, whatever the key's
-    case; a sample without it has a null. A cell of the matrix that is no number is NaN. The
-    file is read row by row, and a table that does not fit in memory is in a temporary file.
+    A label is the text after `label_key: ` in the sample's characteristics, ignoring the key's
+    case; it is null for a sample without one. A cell of the matrix that is not a number is NaN. The
+    file is read row by row, and a table that does not fit in memory is kept in a temporary file.
 
     Privacy:
         Guarantee: none; the result is private data, like the file.
         Tested by: tests/tables/test_series_matrix.py
 
     Raises:
-        InputError: If it is no series matrix, its names are unclear, or it has no such key: then
-            the message lists its keys, which are public. Never because of a value.
+        InputError: If it is not a series matrix, if its names are empty or repeated, or if it has
+            no such key: then the message lists its keys, which are public. Never because of a
+            value.
     """
     with plain_errors(source.label, "a series matrix"), closing(source.open_stream()) as stream:
         about, begun = _head(stream, source.label)
@@ -80,19 +81,19 @@ def _rows(text: "_MatrixText", label: str, target: str) -> FeatureRows:
 
 
 class _MatrixText:
-    """The text of the table, up to the line that ends it.
+    """The text of the table, up to the line that ends it, without quotes.
 
-    It has no quotes: GEO quotes names, but no tab, and without them the table is read the fast way.
+    GEO quotes names, which contain no tab; without quotes the table is read a faster way.
     """
 
     def __init__(self, begun: bytes, stream: ByteStream) -> None:
-        """Read `begun`, and then the stream."""
-        # The line break before the table, which may be all that is before its end.
+        """Read `begun`, then the stream."""
+        # With the line break before the table: `_END` needs one even if the table is empty.
         self._held = b"\n" + begun
         self._stream = stream
         self._done = False
         self.cut_short = False
-        """Whether all was read, and there was no such line."""
+        """Whether everything was read without finding the line that ends the table."""
 
     def read(self, count: int) -> bytes:
         """Return about `count` bytes, none at the end of the table."""
@@ -102,9 +103,9 @@ class _MatrixText:
         return text
 
     def _next(self, more: bytes) -> bytes:
-        """Return what is surely part of the table, and hold the rest."""
+        """Return what is certainly part of the table, and hold back the rest."""
         held = self._held + more
-        # Looking for one sign is fast, and hardly a table has it.
+        # Searching for one character is fast, and few tables contain it.
         end = _END.search(held) if b"!" in held else None
         if end is not None and (end.end() < len(held) or not more):
             self._done = True
@@ -124,7 +125,7 @@ def _labels(about: str, label_key: str | None, label: str) -> dict[str, str | No
     labels: dict[str, str | None] = dict.fromkeys(samples)
     for line in characteristics:
         for sample, cell in zip(samples, line, strict=False):
-            # A key may have nothing after its colon.
+            # A blank is added because a key may have nothing after its colon.
             key, colon, value = f"{cell.strip()} ".partition(": ")
             if colon:
                 keys.setdefault(key.strip().casefold(), key.strip())
@@ -165,7 +166,7 @@ def _sample_lines(about: str, label: str) -> tuple[list[str], list[list[str]]]:
 
 
 def _shown(keys: dict[str, str], wanted: str) -> str:
-    """Return the keys for a message, those spelled like `wanted` first."""
+    """Return the keys for a message, beginning with those spelled like `wanted`."""
     near = difflib.get_close_matches(wanted, list(keys), n=_KEYS_SHOWN)
     ordered = [*near, *(key for key in keys if key not in near)]
     more = len(ordered) - _KEYS_SHOWN

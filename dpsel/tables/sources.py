@@ -1,4 +1,4 @@
-"""Where tables are: files, folders, globs, stdin and places with a scheme."""
+"""The files of a table: found by path, folder, glob, `-` or address, and opened for reading."""
 
 import glob
 import mmap
@@ -35,13 +35,13 @@ from dpsel.tables.identity import (
 from dpsel.tables.places import has_scheme, parse_place
 
 Keys = tuple[tuple[str, str | None], ...]
-"""The name and the value of each column; None for a missing value."""
+"""Columns from folder names, each with its name and value; None is a missing value."""
 
 _MISSING = b"__HIVE_DEFAULT_PARTITION__"
 
 
 def folder_keys(below: PurePath) -> Keys:
-    """Return the columns in the folders of a path that starts below the table's own folder."""
+    """Return the columns in the folder names of a path relative to the table's own folder."""
     found = []
     for folder in below.parts[:-1]:
         name, sign, value = os.fsencode(folder).partition(b"=")
@@ -51,12 +51,12 @@ def folder_keys(below: PurePath) -> Keys:
 
 
 def is_hidden(folder: str) -> bool:
-    """Return whether a folder is none of the table's, such as `_temporary` or `.cache`."""
+    """Return whether a folder does not belong to the table, such as `_temporary` or `.cache`."""
     return folder.startswith(".") or (folder.startswith("_") and "=" not in folder)
 
 
 def check_keys(all_keys: Sequence[Keys], label: str) -> None:
-    """Refuse a table whose files do not all have the same columns in their folders."""
+    """Refuse a table whose files do not all have the same columns in their folder names."""
     names = [name for name, _ in all_keys[0]]
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
@@ -72,7 +72,7 @@ def check_keys(all_keys: Sequence[Keys], label: str) -> None:
 
 
 def _name(text: bytes) -> str:
-    """Return the name of a column."""
+    """Return the name of a folder's column."""
     try:
         return unquote_to_bytes(text).decode("utf-8")
     except UnicodeDecodeError:
@@ -80,8 +80,8 @@ def _name(text: bytes) -> str:
 
 
 def _value(text: bytes) -> str | None:
-    """Return the value of a column, whatever its bytes are."""
-    # Here: most tables have no such folders, and need not wait for polars.
+    """Return the value of a folder's column, whose bytes need not be UTF-8."""
+    # Imported here because most tables have no such folders.
     from dpsel.tables.cells import decoded
 
     return None if text == _MISSING else decoded(unquote_to_bytes(text))
@@ -94,23 +94,23 @@ _PARQUET_ENDINGS = FORMATS[InputFormat.PARQUET].endings
 
 
 class Source:
-    """One file, or standard input if `path` is None. A pipe can be read once, from its start."""
+    """One file, or standard input if `path` is None. A pipe can only be read once."""
 
     remote = False
-    """Whether it is in a store, not on this machine."""
+    """Whether the file is in a store, not on this machine."""
 
     def __init__(self, path: Path | None, keys: Keys = ()) -> None:
-        """Look at what kind of file it is, and read nothing; `keys` come from its folders."""
+        """Find out what kind of file it is, reading nothing; `keys` come from its folders."""
         self.path = path
         self.keys = keys
         self.label = "stdin" if path is None else path.name
         self.is_file = path is not None and path.is_file()
         self._pipe: Any = None
         self.identity = None if self.remote else self._identity_now()
-        """What it was before anything of it was read; None if it is a pipe, or not opened yet."""
+        """The identity before anything was read; None for a pipe or an unopened remote file."""
 
     def check_unchanged(self) -> None:
-        """Refuse a file that is no longer what it was when it was first looked at."""
+        """Refuse a file that has changed since it was first looked at."""
         if self.identity is not None and self._identity_now() != self.identity:
             refuse_changed(self.label)
 
@@ -120,7 +120,7 @@ class Source:
             return digest_of_ends(file)
 
     def size(self) -> int:
-        """Return the bytes of a file, 0 for a pipe."""
+        """Return the size of a file in bytes, 0 for a pipe."""
         if self.path is None or not self.is_file:
             return 0
         with suppress(OSError):
@@ -128,14 +128,14 @@ class Source:
         return 0
 
     def first_bytes(self) -> bytes:
-        """Return the first few bytes, and take none off a pipe."""
+        """Return the first few bytes, without consuming those of a pipe."""
         if not self.is_file:
             return bytes(self._raw().peek(_MAGIC_BYTES)[:_MAGIC_BYTES])
         with self._raw() as file:
             return self._first_of(file)
 
     def open_stream(self) -> "ByteStream":
-        """Open it for reading once from start to end, decompressed."""
+        """Open it for reading once, from start to end, decompressed."""
         raw = self._raw()
         with ExitStack() as opened:
             if self.is_file:
@@ -154,10 +154,10 @@ class Source:
         return ByteStream(raw, content, self.size())
 
     def open_random(self) -> Any:
-        """Open it for reading anywhere: a path, a buffer over its bytes, or what opens it.
+        """Return something for random access: a path, a buffer of its bytes, or a function.
 
-        A pipe is copied to a file without a name: it is gone when the process is, however that
-        ends.
+        The function opens the file. A pipe is copied to a file without a name, which disappears
+        with the process, however that ends.
         """
         if self.path is not None and self.is_file and named_in_utf8(self.path):
             return str(self.path)
@@ -178,17 +178,17 @@ class Source:
         return False
 
     def kept(self) -> "Source":
-        """Return a source that can be read again and again: itself, or a copy of a pipe."""
+        """Return a source that can be read repeatedly: itself, or a copy of a pipe."""
         return self if self.is_file else _KeptSource(self)
 
     def _identity_now(self) -> Identity | None:
-        """Return what the file is now; standard input may be a file too."""
+        """Return the identity that the file has now; standard input may be a file too."""
         if self.path is None:
             return identity_of_stdin()
         return identity_of(self.path) if self.is_file else None
 
     def _first_of(self, raw: Any) -> bytes:
-        """Take the first few bytes off a reader, however slowly they come."""
+        """Read the first few bytes, however slowly they arrive."""
         first = b""
         try:
             while len(first) < _MAGIC_BYTES and (more := raw.read(_MAGIC_BYTES - len(first))):
@@ -198,7 +198,7 @@ class Source:
         return first
 
     def _raw(self) -> Any:
-        """Return a reader of the bytes: a new one of a file, the one there is of a pipe."""
+        """Return a reader of the bytes: a new one for a file, always the same one for a pipe."""
         if self.path is None:
             return stdin_bytes()
         try:
@@ -231,7 +231,7 @@ class _KeptSource(Source):
 
 
 def _spooled(label: str, raw: Any) -> Any:
-    """Return a file without a name that holds all the bytes of a pipe."""
+    """Return a file without a name that holds all bytes of a pipe."""
     from dpsel.tables.spill import unnamed_file
 
     with ExitStack() as opened:
@@ -249,10 +249,10 @@ def _spooled(label: str, raw: Any) -> Any:
 
 
 class ByteStream:
-    """Bytes of a source in order, and how far along they are."""
+    """The bytes of a source in order, and how much of it has been read."""
 
     def __init__(self, raw: Any, content: Any, size: int) -> None:
-        """Read `content`, which draws on the file `raw` of `size` bytes."""
+        """Read `content`, which reads from the file `raw` of `size` bytes."""
         self._raw = raw
         self._content = content
         self._size = size
@@ -265,7 +265,7 @@ class ByteStream:
 
     @property
     def share_read(self) -> float:
-        """Return the share of the file that has been read, 0 if not known."""
+        """Return the share of the file that has been read, 0 if unknown."""
         return min(1.0, self._raw.tell() / self._size) if self._size else 0.0
 
     def close(self) -> None:
@@ -281,7 +281,7 @@ def _stdin_or_none() -> Any:
 
 
 def find_sources(table: str | Path) -> list[Source]:
-    """Return the files that a path, a folder or a glob pattern stands for, in sorted order."""
+    """Return the files at a path, in a folder or matching a glob pattern, in sorted order."""
     if str(table) == STDIN:
         return [Source(None)]
     if not str(table):
@@ -304,7 +304,7 @@ def find_sources(table: str | Path) -> list[Source]:
 
 
 def _folder_sources(folder: Path) -> list[Source]:
-    """Return the files of a folder, each with the columns that the folders above it name."""
+    """Return the files of a folder, each with the columns from the names of its folders."""
     files = _table_files(folder)
     all_keys = [folder_keys(file.relative_to(folder)) for file in files]
     check_keys(all_keys, folder.name)
@@ -319,10 +319,10 @@ def input_files(table: str | Path) -> list[Path]:
 
 
 def refuse_part(table: str | Path, output: str) -> None:
-    """Refuse to write a file that would be one of the table's the next time it is read.
+    """Refuse to write a file that would be part of the table the next time it is read.
 
     Raises:
-        OutputError: If a folder or a pattern stands for the table, and for the output as well.
+        OutputError: If the table is a folder or a pattern that includes the output.
     """
     place = parse_place(str(table)) if has_scheme(str(table)) else str(table)
     if not isinstance(place, str) or not place or not output or STDIN in (place, output):
@@ -340,7 +340,7 @@ def refuse_part(table: str | Path, output: str) -> None:
 
 
 def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
-    """Return whether the parts of a path are those that a glob pattern stands for."""
+    """Return whether the parts of a path match those of a glob pattern."""
     if not pattern:
         return not parts
     if pattern[0] == "**" and _matches(parts, pattern[1:]):
@@ -350,7 +350,7 @@ def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
 
 
 def common_format(sources: list[Source], wanted: InputFormat | None) -> InputFormat:
-    """Return the format of all sources, which must be the same."""
+    """Return the format of all sources, which must be the same for all."""
     found = wanted or _found_format(sources)
     if sources[0].remote and not FORMATS[found].typed:
         raise InputError(f"{sources[0].label}: a store must hold Parquet or Arrow files")
@@ -358,7 +358,7 @@ def common_format(sources: list[Source], wanted: InputFormat | None) -> InputFor
 
 
 def _found_format(sources: list[Source]) -> InputFormat:
-    """Return the format that the names of all sources tell, or else their first bytes."""
+    """Return the format of all sources by their names, or else by their first bytes."""
     pipe = next((source for source in sources if not source.is_file), None)
     if pipe is not None:
         raise InputError(f"{pipe.label}: say which format it has with --input-format")
@@ -389,7 +389,7 @@ def _matching(pattern: str) -> list[Path]:
 
 
 def _table_files(folder: Path) -> list[Path]:
-    """Return the files of a table in a folder and below: Parquet, or if there is none, text."""
+    """Return the table's files in a folder and below: Parquet, or text if there is no Parquet."""
     files = _files_below(folder)
     found = [file for file in files if is_table_file(file.name)]
     found = found or [file for file in files if is_table_file(file.name, TEXT_ENDINGS)]
@@ -399,7 +399,7 @@ def _table_files(folder: Path) -> list[Path]:
 
 
 def _files_below(folder: Path) -> list[Path]:
-    """Return the files in a folder and below, but those in hidden folders."""
+    """Return the files in a folder and below, except those in hidden folders."""
 
     def fail(error: OSError) -> None:
         raise InputError(f"{folder.name}: cannot be opened: {reason(error)}") from None
@@ -412,7 +412,7 @@ def _files_below(folder: Path) -> list[Path]:
 
 
 def _endings_in(folder: Path) -> tuple[str, ...]:
-    """Return how the names of files end that belong to the table of a folder."""
+    """Return the endings of the files that belong to the table in a folder."""
     parquet = any(is_table_file(file.name) for file in _files_below(folder))
     return _PARQUET_ENDINGS if parquet else TEXT_ENDINGS
 
@@ -423,15 +423,16 @@ def is_table_file(name: str, endings: tuple[str, ...] = _PARQUET_ENDINGS) -> boo
 
 
 def named_in_utf8(path: Path) -> bool:
-    """Return whether polars and pyarrow find a file by its name: they take all for UTF-8.
+    """Return whether polars and pyarrow, which assume UTF-8, can find a file by its name.
 
-    Names are bytes, and the locale says how these become text: in C, only ASCII as itself.
+    File names are bytes, and the locale decides how they become text: in the C locale, only ASCII
+    stays as it is.
     """
     return os.fsencode(path) == str(path).encode("utf-8", "replace")
 
 
 def _readable(path: Path, keys: Keys = ()) -> Source:
-    """Refuse a file that cannot be opened, before anything else is done."""
+    """Return a source, or refuse a file that cannot be opened before anything else is done."""
     if not os.access(path, os.R_OK):
         raise InputError(f"{path.name}: cannot be opened: permission denied")
     return Source(path, keys)

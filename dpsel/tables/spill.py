@@ -1,4 +1,4 @@
-"""Tables that do not fit in memory: how much memory there is, and a temporary file for the rest."""
+"""Tables that do not fit in memory: how much memory is free, and a temporary file for the rest."""
 
 import mmap
 import os
@@ -19,6 +19,7 @@ from dpsel.core.matrix import TILE_CELLS, Matrix, Tile, TiledMatrix
 from dpsel.errors import InputError, UsageError
 from dpsel.reporter import Reporter
 from dpsel.system.process import reason
+from dpsel.system.threads import Threads
 from dpsel.tables.cell_counts import CellCounts
 from dpsel.tables.columns import Layout
 from dpsel.tables.labels import TargetCoding
@@ -29,25 +30,25 @@ VARIABLE = "DPSEL_MEMORY"
 _UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 _BINARY_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
-# Programs need some for themselves, and others may come to need some.
+# This program needs some memory for itself, and others may come to need some.
 _SHARE = 0.75
 _UNKNOWN = 1 << 30
 
 
 def memory_for_tables() -> int:
-    """Return how many bytes tables may take: $DPSEL_MEMORY, or three quarters of what is free."""
-    asked = memory_asked()
-    return int(_SHARE * max(0, min(_left(), default=_UNKNOWN))) if asked is None else asked
+    """Return how many bytes tables may use: $DPSEL_MEMORY, or three quarters of what is free."""
+    limit = memory_asked()
+    return int(_SHARE * max(0, min(_free_bytes(), default=_UNKNOWN))) if limit is None else limit
 
 
 def memory_asked() -> int | None:
-    """Return how many bytes the user lets tables take, if $DPSEL_MEMORY says so."""
-    asked = os.environ.get(VARIABLE, "").strip()
-    return parsed_size(asked) if asked else None
+    """Return how many bytes tables may use according to $DPSEL_MEMORY, None if it is not set."""
+    size = os.environ.get(VARIABLE, "").strip()
+    return parsed_size(size) if size else None
 
 
 def parsed_size(text: str) -> int:
-    """Return the bytes that a text such as `2GB`, `500 MiB` or `1000000` stands for."""
+    """Return a size such as `2GB`, `500 MiB` or `1000000` in bytes."""
     found = _SIZE.fullmatch(text)
     if found is None or (found[3] and not found[2]):
         raise UsageError(f"{VARIABLE} must be a size such as 2GB or 500MB, got '{text}'")
@@ -55,21 +56,21 @@ def parsed_size(text: str) -> int:
     return int(float(found[1]) * (_BINARY_UNITS if found[3] else _UNITS)[unit])
 
 
-def _left() -> Iterator[int]:
-    """Yield what is left of the machine's memory and of every limit that is set."""
+def _free_bytes() -> Iterator[int]:
+    """Yield how many bytes are left of the machine's memory and of every limit that is set."""
     with suppress(OSError, ValueError, IndexError):
         fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
         yield int(fields["MemAvailable"].split()[0]) * 1024
-        yield from _left_of_groups()
-        yield from _left_of_limits()
+        yield from _free_in_control_groups()
+        yield from _free_under_ulimit()
         return
     with suppress(OSError, ValueError, AttributeError):
-        # No Linux: half of all there is.
+        # Not Linux: half of the machine's memory.
         yield os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
-def _left_of_groups() -> Iterator[int]:
-    """Yield what is left in the control groups of this process, old and new ones."""
+def _free_in_control_groups() -> Iterator[int]:
+    """Yield how many bytes are left in the control groups of this process, versions 1 and 2."""
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, kinds, place = line.split(":", 2)
         if kinds == "":
@@ -79,7 +80,7 @@ def _left_of_groups() -> Iterator[int]:
             cache = "total_inactive_file"
         else:
             continue
-        # In a container its own group may be seen as the root.
+        # In a container, its own group may appear as the root.
         for folder in (
             Path("/sys/fs/cgroup", root, place.lstrip("/")),
             Path("/sys/fs/cgroup", root),
@@ -92,8 +93,8 @@ def _left_of_groups() -> Iterator[int]:
                 yield most - taken + freed
 
 
-def _left_of_limits() -> Iterator[int]:
-    """Yield what is left of the limits that `ulimit` sets."""
+def _free_under_ulimit() -> Iterator[int]:
+    """Yield how many bytes are left of the limits that `ulimit` sets."""
     import resource
 
     pages = [int(field) for field in Path("/proc/self/statm").read_text().split()]
@@ -104,7 +105,7 @@ def _left_of_limits() -> Iterator[int]:
             yield most - used * size
 
 
-# Of the memory for tables: what is worked on at once, of which there are several copies.
+# This fraction of the memory for tables is worked on at once, because there are several copies.
 _SHARE_AT_ONCE = 8
 _LEAST_AT_ONCE = 1 << 17
 _CELL = 8
@@ -114,17 +115,17 @@ _PAGE = mmap.ALLOCATIONGRANULARITY
 def unnamed_file(*, buffering: int = -1) -> Any:
     """Return a new file without a name in $TMPDIR, and nowhere else if that is set.
 
-    Python would pass over a folder that it cannot write to, and rows would be on another disk than
-    the user wants them on.
+    Python would silently use another folder if it cannot write to this one, and rows would be on a
+    disk that the user did not choose.
     """
-    # Imported where it is needed: most tables fit in memory.
+    # Imported here because most tables fit in memory.
     import tempfile
 
     return tempfile.TemporaryFile(buffering=buffering, dir=os.environ.get("TMPDIR") or None)
 
 
 class _UnnamedFile:
-    """A file that only grows, readable by nobody else: it has no name, and the mode 0600."""
+    """A file that only grows. Nobody else can read it: it has no name, and the mode 0600."""
 
     def __init__(self) -> None:
         try:
@@ -135,12 +136,13 @@ class _UnnamedFile:
         weakref.finalize(self, self._file.close)
 
     def extended(self, rows: int, columns: int) -> Tile:
-        """Return what maps a new part of the file, full of zeros."""
+        """Return a function that maps a new part of the file, filled with zeros."""
         begin = self._end
-        # Where a mapping may begin.
+        # Rounded up to a whole page, because a mapping must begin at one.
         self._end += -(-rows * columns * _CELL // _PAGE) * _PAGE
         try:
-            # Room for all of it now: later it could only be refused by a signal.
+            # Reserve all of the room now: if the disk filled up later, the process would get a
+            # signal instead of an error.
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(self._file.fileno(), begin, max(1, self._end - begin))
             else:
@@ -150,7 +152,7 @@ class _UnnamedFile:
         return partial(self._mapped, begin, rows, columns)
 
     def _mapped(self, begin: int, rows: int, columns: int) -> FloatArray:
-        """Return a part of the file as an array, mapped for as long as anybody has it."""
+        """Return a part of the file as an array, which is mapped as long as the array exists."""
         try:
             cells = np.memmap(self._file, np.float64, "r+", begin, (rows, columns), order="F")
         except (OSError, MemoryError) as error:
@@ -161,9 +163,9 @@ class _UnnamedFile:
 class Spill(TiledMatrix):
     """A matrix whose first tiles are in memory, and the others in a temporary file.
 
-    It fits in memory if `copies` times its bytes are no more than the memory for tables, and then
-    is there: the caller says how many copies its work makes. Without `copies` all is in the file.
-    Tiles are mapped only while they are used, since mappings count where `ulimit` sets a limit.
+    It is in memory if `copies` times its bytes fit in the memory for tables; the caller says how
+    many copies its work makes. With `copies` None everything is in the file. Tiles are mapped only
+    while they are used, because mappings count towards the limits of `ulimit`.
 
     Privacy:
         Guarantee: none; the file holds the rows, and is as private as the table.
@@ -173,7 +175,7 @@ class Spill(TiledMatrix):
     def __init__(
         self, columns: int, *, copies: float | None, tile_cells: int | None = None
     ) -> None:
-        """Look at how much memory there is now."""
+        """Find out how much memory is free now."""
         memory = memory_for_tables()
         self._at_once = max(_LEAST_AT_ONCE, memory // _CELL // _SHARE_AT_ONCE)
         self._most_bytes = -1.0 if copies is None else memory / copies
@@ -181,7 +183,7 @@ class Spill(TiledMatrix):
         super().__init__(columns, tile_cells=tile_cells or min(TILE_CELLS, self._at_once))
 
     def has_room_for(self, cells: int) -> bool:
-        """Return whether a matrix of so many cells fits in memory."""
+        """Return whether a matrix with this many cells fits in memory."""
         return cells * _CELL <= self._most_bytes
 
     @property
@@ -191,7 +193,7 @@ class Spill(TiledMatrix):
         return None if self.has_room_for(cells) else self._at_once
 
     def others(self, count: int, *, tile_cells: int | None = None) -> list[TiledMatrix]:
-        """Return new ones of as many columns, without a row, all in one new file."""
+        """Return `count` empty matrices with as many columns, all in one new file."""
         file, columns = _UnnamedFile(), len(self._rows_of)
         cells = tile_cells or min(TILE_CELLS, self._at_once)
         found = [Spill(columns, copies=None, tile_cells=cells) for _ in range(count)]
@@ -200,11 +202,11 @@ class Spill(TiledMatrix):
         return [*found]
 
     def zeros(self) -> FloatArray:
-        """Return zeros of the same shape, column after column, in a new file."""
+        """Return zeros of the same shape, column by column, in a new file."""
         return _UnnamedFile().extended(*self.shape)()
 
     def _new_tile(self) -> Tile:
-        """Return one more tile: in memory if those before it leave room there."""
+        """Return one more tile, in memory if the tiles before it leave room there."""
         columns = len(self._rows_of)
         if len(self._tiles) * self._tile_rows * columns * _CELL < self._most_bytes:
             return super()._new_tile()
@@ -231,12 +233,11 @@ def read_matrix(
     clipping: Bounds | None,
     change: Callable[[Batch], Batch] | None = None,
 ) -> tuple[Matrix, FloatArray, CellCounts]:
-    """Read all rows: features in columns that lie together in memory, and the target.
+    """Read all rows: the features, stored column by column, the target, and counts of cells.
 
-    The counts tell which cells are of no use, if they are clipped to `clipping`.
-
-    If `copies` of the features would not fit in memory, they are kept in a temporary file.
-    `change` is done to every batch; it must look at each cell alone.
+    The counts say how many cells are clipped to `clipping`, missing or unreadable. If `copies` of
+    the features would not fit in memory, the features are kept in a temporary file. `change` is
+    applied to every batch; it must look at each cell alone.
 
     Privacy:
         Guarantee: none; the rows are private.
@@ -265,11 +266,11 @@ def read_matrix(
         threads=threads,
         progress=reporter.progress,
     )
-    return X.matrix(), np.concatenate(targets), cells
+    return X.matrix(threads), np.concatenate(targets), cells
 
 
 class _Gathered:
-    """Batches as they come, copied once if all of them fit in memory; if not, a spill."""
+    """Collects batches into one matrix: copied once if all fit in memory, else in a spill."""
 
     def __init__(self, columns: int, copies: float) -> None:
         self._spill = Spill(columns, copies=copies)
@@ -285,19 +286,27 @@ class _Gathered:
                 self._spill.add(*batch)
             self._batches.clear()
 
-    def matrix(self) -> Matrix:
-        """Return all of it, column after column, and let go of the batches."""
+    def matrix(self, threads: int) -> Matrix:
+        """Return the matrix, column by column, and free the batches."""
         if not self._spill.has_room_for(self._cells):
             return self._spill
         rows_of = np.zeros(self._spill.shape[1], dtype=np.int64)
         found = np.empty((self._cells // max(1, len(rows_of)), len(rows_of)), order="F")
-        self._batches.reverse()
-        while self._batches:
-            first, X = self._batches.pop()
-            height, width = X.shape
-            begin = int(rows_of[first]) if width else 0
-            found[begin : begin + height, first : first + width] = np.asarray(X)
-            rows_of[first : first + width] += height
+
+        def placed() -> Iterator[tuple[FloatArray, RealArray | Columns]]:
+            self._batches.reverse()
+            while self._batches:
+                first, X = self._batches.pop()
+                height, width = X.shape
+                begin = int(rows_of[first]) if width else 0
+                yield found[begin : begin + height, first : first + width], X
+                rows_of[first : first + width] += height
+
+        def copy(part: tuple[FloatArray, RealArray | Columns]) -> None:
+            part[0][...] = np.asarray(part[1])
+
+        for _ in Threads(threads).map(copy, placed(), max(1, len(self._batches))):
+            pass
         return found
 
 
@@ -307,9 +316,9 @@ _COPIES = 2
 def rows_of_columns(
     batches: Iterator[PendingBatch], features: int, done: float
 ) -> Iterator[PendingBatch]:
-    """Read all batches, each of a few columns, and yield whole rows, which then are `done`.
+    """Read all batches, each of a few columns, and yield whole rows, with progress `done`.
 
-    What does not fit in memory meanwhile is in a temporary file.
+    What does not fit in memory meanwhile is kept in a temporary file.
 
     Privacy:
         Guarantee: none; the rows are private.

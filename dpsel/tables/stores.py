@@ -1,4 +1,4 @@
-"""Files in a store such as S3, found by a path, a folder or a pattern."""
+"""The files of a table in a store such as S3, found by path, folder or pattern."""
 
 import glob
 from collections.abc import Iterator, Sequence
@@ -14,16 +14,16 @@ from dpsel.tables.places import Store
 from dpsel.tables.sources import Keys, Source, check_keys, folder_keys, is_hidden, is_table_file
 
 Found = tuple[str, int]
-"""Bucket and path of a file, and its size."""
+"""The bucket and path of a file, and its size."""
 
 
 class RemoteSource(Source):
-    """One file in a store. Each reader has a connection of its own."""
+    """One file in a store. Each reader has its own connection."""
 
     remote = True
 
     def __init__(self, store: Store, path: str, size: int, keys: Keys = ()) -> None:
-        """Name the file at `path`, bucket and all."""
+        """Name the file at `path`, which begins with the bucket."""
         super().__init__(None, keys)
         self.store = store
         self.address = path
@@ -32,18 +32,18 @@ class RemoteSource(Source):
         self._size = size
 
     def size(self) -> int:
-        """Return its bytes."""
+        """Return its size in bytes."""
         return self._size
 
     def open_random(self) -> Any:
-        """Return what opens it, for reading anywhere."""
+        """Return a function that opens it for random access."""
         return self._raw
 
     def _raw(self) -> Any:
         with reaching(self.label):
             bucket = self.address.partition("/")[0]
             file = self.store.files(bucket).open_input_file(self.address)
-            # What a store tells of a file that is opened: to ask here costs no request.
+            # A store sends the metadata of a file with its opening, so this costs no request.
             self.identity = self.identity or _identity(file)
             return file
 
@@ -53,15 +53,15 @@ class RemoteSource(Source):
 
 
 def _identity(file: Any) -> Identity:
-    """Return the identity of an open file of a store: its tag, which every change makes another."""
-    told = file.metadata()
-    version = tuple(str(told.get(name)) for name in ("ETag", "Last-Modified"))
+    """Return the identity of an open file in a store: its tag, which changes with the content."""
+    metadata = file.metadata()
+    version = tuple(str(metadata.get(name)) for name in ("ETag", "Last-Modified"))
     return Identity(file.size(), version)
 
 
 @contextmanager
 def reaching(label: str) -> Iterator[None]:
-    """Turn what a store says into one plain line; it may quote anything."""
+    """Turn the errors of a store, which may quote anything, into one plain line."""
     try:
         yield
     except FileNotFoundError:
@@ -72,7 +72,7 @@ def reaching(label: str) -> Iterator[None]:
 
 
 def find_remote(store: Store, path: str) -> list[Source]:
-    """Return the files that a path, a folder or a pattern in a store stands for, in order."""
+    """Return the files at a path, in a folder or matching a pattern in a store, in order."""
     folder, path = path.endswith("/"), path.rstrip("/")
     label = f"s3://{path}"
     with reaching(label):
@@ -92,7 +92,7 @@ def find_remote(store: Store, path: str) -> list[Source]:
 
 
 def _folder(store: Store, folder: str, label: str) -> list[Source]:
-    """Return the Parquet files below a folder, with the columns that folders name."""
+    """Return the Parquet files below a folder, with the columns from folder names."""
     below = [
         (PurePosixPath(path).relative_to(folder), (path, size))
         for path, size in _listed(store, folder, recursive=True)
@@ -124,7 +124,7 @@ def _matching(store: Store, pattern: str, label: str) -> list[Found]:
 
 
 def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Return whether a path matches a pattern, part by part; `**` stands for any folders."""
+    """Return whether a path matches a pattern, part by part; `**` matches any folders."""
     if not pattern or not path:
         return not pattern and not path
     if pattern[0] == "**":

@@ -1,4 +1,4 @@
-"""What a table is, the batches it is read in, and the threads that read them."""
+"""What a table is, how it is read in batches, and the threads that read them."""
 
 import threading
 from collections import deque
@@ -25,56 +25,57 @@ Part = TypeVar("Part")
 
 @frozen
 class PendingBatch:
-    """A batch that has yet to be read, and the share of the table before its end."""
+    """A batch that is still to be read."""
 
     read: Callable[[], Batch]
     done: float
+    """The share of the table that has been read once this batch has been."""
 
     @classmethod
     def of(cls, batch: Batch, done: float) -> "PendingBatch":
-        """Return one that is in memory already."""
+        """Return a batch that is already in memory as a pending one."""
         return cls(lambda: batch, done)
 
 
 @frozen
 class RowGroup:
-    """Some rows of a table, of which any thread can read single columns, again and again."""
+    """Some rows of a table; any thread can read single columns of them, any number of times."""
 
     read: Callable[[Sequence[int]], list[Any]]
-    """Return Arrow columns by their positions in the layout's table."""
+    """Return Arrow columns, given their positions in the table."""
 
 
 @runtime_checkable
 class ReadsColumns(Protocol):
-    """A table of which single columns can be read without the others."""
+    """A table whose columns can be read one at a time."""
 
     def row_groups(self, layout: Layout) -> list[RowGroup] | None:
-        """Return all rows, in order; None if it is better to read all columns at once."""
+        """Return all rows, in order, or None if reading all columns at once is better."""
         ...
 
 
 @runtime_checkable
 class SplitsInGroups(Protocol):
-    """A table whose row groups can be read on their own, by several processes."""
+    """A table whose row groups can be read separately, by several processes."""
 
     def group_sizes(self) -> list[int]:
-        """Return about how many bytes each row group or record batch has."""
+        """Return the approximate size in bytes of each row group or record batch."""
         ...
 
 
 @runtime_checkable
 class HasWholeColumns(Protocol):
-    """A table each of whose batches has all rows."""
+    """A table whose batches each hold all rows."""
 
     whole_columns: bool
 
 
 Groups = tuple[int, int]
-"""Row groups or record batches of a file: the first, and the one after the last."""
+"""A range of row groups or record batches of a file: the first, and the one after the last."""
 
 
 def groups_within(groups: Groups | None, count: int, label: str) -> range:
-    """Return which groups to read of a file that has `count`; None stands for all."""
+    """Return the groups to read of a file that has `count` groups; None means all of them."""
     first, last = (0, count) if groups is None else groups
     if last > count:
         raise InputError(f"{label}: has changed since it was first looked at")
@@ -87,7 +88,7 @@ class Table(Protocol):
     label: str
     columns: tuple[Column, ...]
     sources: tuple[Source, ...]
-    """The files that it is read from, none for one in memory."""
+    """The files it is read from; empty for a table in memory."""
 
     @property
     def provenance(self) -> Provenance | None:
@@ -103,21 +104,22 @@ class Table(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         ...
 
 
 @frozen
 class RowsRead:
-    """The target of some rows, and which of those rows count; None for all."""
+    """The target of some rows, and which of these rows to keep."""
 
     y: FloatArray
     keep: BoolArray | None
+    """A mask; None keeps all rows."""
 
     def batch(
         self, first_feature: int, X: RealArray | Columns, unreadable: Unreadable | None = None
     ) -> Batch:
-        """Return a batch of the features `X` of these rows; there may be none."""
+        """Return a batch with the features `X` of these rows; `X` may have no column."""
         if not X.shape[1]:
             X = np.empty((len(self.y), 0))
         if self.keep is None:
@@ -127,14 +129,14 @@ class RowsRead:
 
 @frozen
 class Constants:
-    """Target and person that are the same in all rows of a file, as Arrow arrays of one value."""
+    """A target or person that is the same in all rows of a file, as an Arrow array of one value."""
 
     target: Any | None = None
     person: Any | None = None
 
 
 class RowReader:
-    """Makes rows from their target and person columns; batches must come in order."""
+    """Codes targets and limits the rows of each person; batches must come in order."""
 
     def __init__(
         self,
@@ -144,10 +146,10 @@ class RowReader:
         words: bool = False,
         only_numbers: bool = False,
     ) -> None:
-        """Code the target, and keep what `limit` allows.
+        """Set how to code the target, and which rows to keep.
 
-        With `words` features may be of any type, and their cells numbers or words, unless the types
-        of all columns say that there are `only_numbers`.
+        With `words`, features may be of any type, and their cells become numbers or words.
+        `only_numbers` says that all columns are of numeric types, so that no cell is a word.
         """
         # Arrow and polars take 40 and 150 ms to import, and most runs need one of them. They are
         # imported here, and not first in a thread, which could not give Ctrl-C back.
@@ -161,20 +163,21 @@ class RowReader:
         self._constants = Constants()
         self._label_seen = threading.Event()
         self.notes: list[str] = []
-        """What the data's holder should know about the rows; not for release."""
+        """Notes about the rows, for the data's holder only; not for release."""
 
     def with_constants(self, constants: Constants) -> "RowReader":
-        """Return this reader for a file in which target or person are none of its columns.
+        """Return this reader for a file in which target or person are not columns of their own.
 
-        It is given other columns, which have as many rows, and shares what it learns with this one.
+        It is passed other columns in their place, which have as many rows. What it learns is
+        shared with this reader.
         """
-        found = copy(self)
-        found._constants = constants
-        return found
+        reader = copy(self)
+        reader._constants = constants
+        return reader
 
     @property
     def label_seen(self) -> bool:
-        """Return whether any row had the label that counts as 1."""
+        """Return whether any row so far had the label that counts as 1."""
         return self._label_seen.is_set()
 
     @property
@@ -183,21 +186,17 @@ class RowReader:
         return self._limit is not None
 
     def features(self, columns: Sequence[Any]) -> RealArray | Columns:
-        """Return Arrow columns that are features."""
-        if self.words:
-            from dpsel.tables.typed_cells import cell_columns
+        """Return the cells of feature columns, which are Arrow columns."""
+        from dpsel.tables.arrow_cells import cell_columns, number_columns
 
-            return cell_columns(columns)
-        from dpsel.tables.arrow_cells import number_columns
-
-        return number_columns(columns)
+        return cell_columns(columns) if self.words else number_columns(columns)
 
     def rows(self, target: Any, person: Any | None = None) -> RowsRead:
-        """Return the rows of the next batch, from Arrow columns or a target of numbers."""
+        """Return the rows of the next batch, from Arrow columns; the target may be an array."""
         return RowsRead(self.target(target), self.mask(person))
 
     def target(self, column: Any) -> FloatArray:
-        """Return the target of any batch."""
+        """Return the coded target of any batch; the order of batches does not matter here."""
         if self._constants.target is not None:
             from dpsel.tables.arrow_cells import repeated
 
@@ -208,7 +207,7 @@ class RowReader:
         return y
 
     def mask(self, person: Any | None) -> BoolArray | None:
-        """Return which rows of the next batch count; None for all."""
+        """Return a mask of the rows of the next batch to keep, None for all."""
         if self._limit is None or person is None:
             return None
         if isinstance(self._limit, KeptRows):
@@ -230,7 +229,7 @@ def read_batches(
     threads: int,
     progress: Callable[[float], None],
 ) -> None:
-    """Read every batch, do the work on it, and add up the parts; few are held at a time."""
+    """Read every batch, work on it, and add up the parts; only a few are in memory at a time."""
     for part in worked_on(batches, work, threads=threads, progress=progress):
         add(part)
 
@@ -242,7 +241,7 @@ def worked_on(
     threads: int,
     progress: Callable[[float], None],
 ) -> Iterator[Part]:
-    """Read every batch and yield what the work makes of it, in order; few are held at a time."""
+    """Read every batch and yield `work(batch)`, in order; only a few are in memory at a time."""
     keep_freed_memory()
     if threads == 1:
         for batch in batches:

@@ -1,4 +1,4 @@
-"""Tables in either orientation: with one feature a row, as genes are often kept, turned round."""
+"""Raw tables with features in columns or in rows; those with features in rows are transposed."""
 
 import csv
 import io
@@ -40,7 +40,7 @@ from dpsel.tables.table import PendingBatch, RowReader, Table
 
 
 class TransposedTable:
-    """Features, then the target; it can be read again and again.
+    """A transposed table: features, then the target. It can be read repeatedly.
 
     Privacy:
         Guarantee: none; the rows are private.
@@ -58,7 +58,7 @@ class TransposedTable:
         target: str,
         marks: Any,
     ) -> None:
-        """Read the rows of `kept` that are `features`; `marks` is an Arrow array of the target."""
+        """Read the rows of `kept` that are `features`; `marks` is the target as an Arrow array."""
         self.label = label
         self._kept, self._marks = kept, marks
         self._places = np.array([place for place, _ in features], dtype=np.int64)
@@ -68,7 +68,7 @@ class TransposedTable:
         )
 
     def numbered(self) -> "TransposedTable":
-        """Let labels be numbers, if any of them is one."""
+        """Make the target numeric if any of its labels is a number, and return the table."""
         values = text_numbers(self._marks)
         if not np.isnan(values).all():
             self._marks = pa.array(values)
@@ -79,10 +79,10 @@ class TransposedTable:
         """Yield batches with all features of some samples."""
         places = self._places[list(layout.features)]
         for first, last in self._kept.column_groups():
-            these = rows.rows(self._marks.slice(first, last - first), None)
+            rows_read = rows.rows(self._marks.slice(first, last - first), None)
             samples = self._kept.columns(first, last).T
             X = np.asfortranarray(samples[:, places])
-            batch = these.batch(0, without_words(X) if rows.words else X)
+            batch = rows_read.batch(0, without_words(X) if rows.words else X)
             yield PendingBatch.of(batch, last / len(self._marks))
 
     def persons(self, position: int) -> Iterator[Any]:
@@ -97,16 +97,16 @@ class TransposedTable:
         """Do nothing: it may be read again."""
 
 
-# Numbers, and the columns made of them.
+# The numbers, and the Arrow columns made from them.
 _COPIES = 3
 _BLANK_LINES = re.compile(rb"\n(?:\r?\n)+")
 
 
 class FeatureRows:
-    """The features of a file, each a column over its samples, and its row of labels, if any."""
+    """The features of a file, one row each over its samples, and its row of labels, if any."""
 
     def __init__(self, label: str, samples: Sequence[str]) -> None:
-        """Begin without a feature; the samples are those of the file called `label`."""
+        """Begin without any feature, for the samples of the file called `label`."""
         self.label = label
         self.samples = [name.strip() for name in samples]
         self.names: list[str] = []
@@ -121,13 +121,14 @@ class FeatureRows:
         self.names += [name or "" for name in names]
 
     def add_cells(self, first: int, matrix: FloatArray) -> None:
-        """Add the cells of the next features, a row each, in the samples from `first` on."""
+        """Add the cells of the next features, one row each, for the samples from `first` on."""
         self._kept.add(first, matrix)
 
     def table(self, labels: list[str | None] | None, target: str) -> "pa.Table | TransposedTable":
-        """Return one row a sample: all features, then the labels, or else the row `target`.
+        """Return a table with one row per sample: all features, then the target.
 
-        It is an Arrow table, or one in a temporary file if it does not fit in memory.
+        The target is `labels`, or without them the row `target`. The result is an Arrow table, or
+        one in a temporary file if it does not fit in memory.
 
         Privacy:
             Guarantee: none; the result is private data, like the file.
@@ -163,19 +164,20 @@ def read_feature_rows(
     input_format: InputFormat,
     target: str,
 ) -> "pa.Table | TransposedTable":
-    """Return a table of one feature a row as one of a sample a row, its labels last.
+    """Return a table with one feature per row as one with one sample per row and its label last.
 
-    The first column holds the features' names, every other one is a sample. A cell that is no
-    number is NaN. `labels` is a CSV or TSV of samples and labels, or of one label a line in the
-    samples' order; without it, the row `target` holds them. The table is read some cells at a time,
-    and what does not fit in memory is in a temporary file.
+    The first column holds the features' names, and every other column is a sample. A cell that is
+    not a number is NaN. `labels` is a CSV or TSV of samples and labels, or of one label per line in
+    the samples' order; without it, the row `target` holds the labels. The table is read some cells
+    at a time, and what does not fit in memory is kept in a temporary file.
 
     Privacy:
         Guarantee: none; the result is private data, like the file.
         Tested by: tests/tables/test_transposed.py
 
     Raises:
-        InputError: If a file cannot be read or its names are unclear; never because of a value.
+        InputError: If a file cannot be read, or if its names are empty or repeated; never because
+            of a value.
     """
     known = FORMATS[input_format]
     with plain_errors(source.label, known.kind):
@@ -218,7 +220,7 @@ def text_rows(stream: ByteStream, written: FileFormat, label: str, target: str) 
 
 
 def _line(lines: bytes, number: int) -> bytes:
-    """Return one row of some; a line feed inside quotes ends none."""
+    """Return one row of a text; a line feed inside quotes does not end a row."""
     ends = row_ends(lines)
     return lines[ends[number - 1] if number else 0 : ends[number]]
 
@@ -226,7 +228,7 @@ def _line(lines: bytes, number: int) -> bytes:
 def _typed_rows(table: Any, target: str) -> FeatureRows:
     """Return the features of a Parquet or Arrow table; the row `target` holds its marks."""
     columns = table.columns
-    # An index of pandas comes after all samples, and is none.
+    # A pandas index comes after all samples, and is not one.
     index = [place for place in range(1, len(columns)) if _is_index(columns[place])]
     last = min(index, default=len(columns))
     rows = FeatureRows(table.label, [column.name for column in columns[1:last]])
@@ -252,15 +254,15 @@ def _typed_rows(table: Any, target: str) -> FeatureRows:
 
 
 def _is_index(column: Column) -> bool:
-    """Return whether a column is an index of pandas."""
+    """Return whether a column is a pandas index."""
     return column.unnamed_index or column.use is Use.NAMED
 
 
 def _names_in(column: Any, table: Any) -> list[str | None]:
-    """Return the names of features that a first column holds."""
+    """Return the names of features in the first column."""
     kind = kind_of(column.type)
     if kind is not Kind.TEXT and not pa.types.is_integer(column.type):
-        # Its name may be that of a sample, which is private.
+        # The column is not named: its name may be that of a sample, which is private.
         found = f"the first column holds {kind.value}; put the features' names first"
         raise InputError(f"{table.label}: {found}")
     names: list[str | None] = as_texts(column).to_pylist()
@@ -268,7 +270,7 @@ def _names_in(column: Any, table: Any) -> list[str | None]:
 
 
 def _cell_numbers(column: Any, kind: Kind) -> FloatArray:
-    """Return the cells of a sample as numbers; dates are none, whatever they look like."""
+    """Return the cells of a sample as numbers; dates are NaN, whatever they look like."""
     if kind is Kind.TIME:
         return np.full(len(column), np.nan)
     return numbers(column) if kind is Kind.NUMBER else text_numbers(as_texts(column))
@@ -288,10 +290,10 @@ def _read_labels(labels: Source, rows: FeatureRows) -> list[str | None]:
         lines.pop()
     width = max(map(len, lines), default=0)
     if width == 1:
-        # A line more than samples is a header.
+        # If there is one line more than samples, the first is a header.
         if len(lines) == len(rows.samples) + 1:
             lines.pop(0)
-        # A line without anything is a sample without a label.
+        # An empty line is a sample without a label.
         if len(lines) == len(rows.samples):
             return ["".join(line) or None for line in lines]
     if width != 2:
@@ -299,7 +301,7 @@ def _read_labels(labels: Source, rows: FeatureRows) -> list[str | None]:
             f"{labels.label}: needs one label a line for each sample of {rows.label}, "
             "or two columns, samples and labels"
         )
-    # A header names no sample, like any line about samples of other tables.
+    # Lines that name no sample of this table are ignored: a header, or samples of other tables.
     samples = set(rows.samples)
     pairs = [(line[0].strip(), "".join(line[1:])) for line in lines if line]
     known = [pair for pair in pairs if pair[0] in samples]
@@ -310,7 +312,11 @@ def _read_labels(labels: Source, rows: FeatureRows) -> list[str | None]:
 
 
 def _label_separator(text: str, label: str, samples: Sequence[str]) -> str:
-    """Return what stands behind the first name of a sample that begins a line; no label decides."""
+    """Return the separator of a file of labels.
+
+    It is a tab for a .tsv, and for any text with a tab except a .csv. Otherwise it is the character
+    after the first known sample at the start of a line, so that no label decides it.
+    """
     endings = label.lower().split(".")
     if "tsv" in endings or ("csv" not in endings and "\t" in text):
         return "\t"
@@ -330,7 +336,7 @@ def _all_bytes(source: Source) -> bytes:
 
 
 def _refuse_unclear(names: Sequence[str], what: str, label: str) -> None:
-    """Refuse names that are empty, or that occur more than once."""
+    """Refuse names that are empty or occur more than once."""
     if not all(names):
         raise InputError(f"{label}: a {what} has no name; give it one")
     refuse_repeated(names, what, label)
@@ -338,7 +344,7 @@ def _refuse_unclear(names: Sequence[str], what: str, label: str) -> None:
 
 @frozen
 class RawTable:
-    """Where a raw table is, or the frame that it is, and how it is laid out."""
+    """A raw table, given by its place or as a frame, and how it is laid out."""
 
     place: Any
     target: str
@@ -349,11 +355,11 @@ class RawTable:
 
     @property
     def turned(self) -> bool:
-        """Return whether it has one feature a row; a series matrix is read by its label's key."""
+        """Return whether it has one feature per row; with a label key it is a GEO series matrix."""
         return self.orientation is Orientation.ROWS or self.label_key is not None
 
     def opener(self, *, labels_are_numbers: bool) -> Callable[[], Table]:
-        """Return what opens the table, each time from its start."""
+        """Return a function that opens the table, each time from its start."""
         if not isinstance(self.place, str | Path):
             return self._of_frame()
         if str(self.place) == self.labels == STDIN:
@@ -381,7 +387,7 @@ class RawTable:
         return lambda: open_sources(sources, found, self.written)
 
     def _of_frame(self) -> Callable[[], Table]:
-        """Return what reads a frame again and again; one that can be read once is kept."""
+        """Return a function that opens a frame, repeatedly; one that can be read once is copied."""
         if self.orientation is Orientation.ROWS or self.labels is not None:
             raise UsageError("--features-in rows and --labels are for files, and this is a frame")
         if self.label_key is not None:
@@ -390,7 +396,7 @@ class RawTable:
         return lambda: frame_table(frame)
 
     def _feature_rows(self, sources: list[Source], found: InputFormat) -> Any:
-        """Read a table with one feature a row."""
+        """Read a table with one feature per row."""
         if len(sources) > 1:
             raise UsageError("--features-in rows reads one file")
         labels = None if self.labels is None else find_sources(self.labels)[0]
@@ -412,7 +418,7 @@ class RawTable:
     def _of_memory(
         self, table: Any, source: Source, before: Provenance | None, labels_are_numbers: bool
     ) -> Callable[[], Table]:
-        """Return what opens a table in memory, or in a file, under the name of its file."""
+        """Return a function that opens a table that was read already, under its file's name."""
         if isinstance(table, TransposedTable):
             turned = table.numbered() if labels_are_numbers else table
             turned.provenance = before
@@ -430,7 +436,7 @@ class RawTable:
         return opened
 
     def _is_series_matrix(self, sources: list[Source]) -> bool:
-        """Return whether this is one GEO series matrix, by its first line."""
+        """Return whether this is a single GEO series matrix, by its first line."""
         wanted = self.written.input_format
         if len(sources) > 1 or (wanted is not None and FORMATS[wanted].typed):
             return False
@@ -438,7 +444,7 @@ class RawTable:
 
 
 def _with_numbers(table: Any, target: str) -> Any:
-    """Return a table whose labels are numbers, if any of them is one."""
+    """Return a table with a numeric target if any of its labels is a number, else unchanged."""
     import pyarrow as pa
 
     place = table.schema.names.index(target)
@@ -452,7 +458,7 @@ _MOST_LABELS = 1000
 
 
 def labels_of(open_again: Callable[[], Table], layout: Layout) -> tuple[str, ...]:
-    """Return the distinct labels of the target, in order."""
+    """Return the distinct labels of the target, sorted."""
     labels: set[str] = set()
     with unchanged_table(open_again()) as table:
         for column in table.persons(layout.target):

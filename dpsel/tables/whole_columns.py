@@ -1,4 +1,4 @@
-"""All rows of a table, a few features at a time, for scores that need all rows at once."""
+"""Reading all rows of a few features at a time, for scores that need all rows at once."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -37,12 +37,12 @@ T = TypeVar("T")
 _KIND = "a table"
 
 _CELLS_AT_ONCE = 1 << 22
-# Of Parquet files, while they fit in the processor's cache; and at least so many of a row group.
+# For Parquet files: as many as fit in the processor's cache, and at least so many per row group.
 _CELLS_IN_CACHE = 1 << 20
 _CELLS_OF_A_GROUP = 1 << 16
-# Of a batch of columns, with what is made of it, in every thread.
+# Copies of a batch of columns, including what is computed from it, in every thread.
 _COPIES_OF_COLUMNS = 8
-# Of a table that is kept: itself, and what is made of it.
+# Copies of a table that is kept: the table, and what is computed from it.
 _COPIES_OF_ROWS = 2
 _CELL = 8
 
@@ -50,9 +50,9 @@ _CELL = 8
 class WholeColumns:
     """All rows of a table that count, a few features at a time. Cells are numbers and words.
 
-    Of files with typed columns single columns are read; the rows of all others are kept, in memory
-    or in a temporary file. Which it is changes no bit of a column. For ranks within rows all rows
-    are kept.
+    From files with typed columns, single columns are read. The rows of all other tables are kept in
+    memory or in a temporary file, and so are all rows if ranks within rows are needed. Which way is
+    used does not change a bit of any column.
 
     Privacy:
         Neighbors: one row, or the rows of one person that count, as for `Table.pending_batches`.
@@ -71,7 +71,7 @@ class WholeColumns:
         *,
         row_ranks: bool = False,
     ) -> None:
-        """Read nothing yet. With `row_ranks` numbers are their ranks within the row."""
+        """Read nothing yet. With `row_ranks`, numbers become their ranks within the row."""
         self._table, self._layout = table, replace(layout, whole_rows=row_ranks)
         number = Kind.NUMBER
         only_numbers = all(column.kind is number for column in table.columns)
@@ -80,21 +80,21 @@ class WholeColumns:
         self._y: FloatArray | None = None
         self._pieces: Iterator[PendingBatch] = iter(())
         self.cells = CellCounts(len(layout.names))
-        """What the data's holder should know, once all columns were read."""
+        """Counts for the data's holder, complete once all columns were read."""
 
     @property
     def provenance(self) -> Provenance | None:
-        """Return what is known about how the table was made; of a CSV once it was read."""
+        """Return what is known about how the table was made; for a CSV, once it was read."""
         return self._table.provenance
 
     @property
     def label_seen(self) -> bool:
-        """Return whether a row has the label that is looked for, once the target was read."""
+        """Return whether a row has the label that counts as 1, once the target was read."""
         return self._rows.label_seen
 
     @property
     def notes(self) -> list[str]:
-        """Return what the data's holder should know about the rows, once they were read."""
+        """Return notes about the rows for the data's holder, once they were read."""
         return self._rows.notes
 
     def target(self) -> FloatArray:
@@ -105,10 +105,11 @@ class WholeColumns:
         return self._y
 
     def reduce(self, work: Callable[[Batch], T]) -> Iterator[T]:
-        """Yield what `work` makes of all rows of some neighboring features, in order, once.
+        """Yield `work(batch)` for all rows of a few neighboring features at a time, in order, once.
 
-        `X` is in double precision, column after column, and there until the work is done, on one of
-        several threads.
+        Each batch's `X` is in double precision, or in single precision if it is a wide table's; it
+        is stored column by column, and valid until the work on it is done, in one of several
+        threads.
         """
         self.target()
 
@@ -124,7 +125,7 @@ class WholeColumns:
             yield part
 
     def _begun(self) -> tuple[FloatArray, Iterator[PendingBatch]]:
-        """Return the target, and what is to be read."""
+        """Return the target, and the batches to read."""
         if self._layout.whole_rows:
             return self._kept(ranked)
         if isinstance(self._table, ReadsColumns):
@@ -132,7 +133,7 @@ class WholeColumns:
             if found is not None:
                 return self._read_again(found)
         if isinstance(self._table, HasWholeColumns):
-            # Its batches are whole columns, and the first one is read already.
+            # Its batches are whole columns. The first is read here, for the target.
             batches = self._table.pending_batches(self._layout, self._rows)
             begun = next(batches)
             first = begun.read()
@@ -140,9 +141,9 @@ class WholeColumns:
         return self._kept(lambda batch: batch)
 
     def _read_again(self, groups: list[RowGroup]) -> tuple[FloatArray, Iterator[PendingBatch]]:
-        """Return the target, and a few columns of all row groups at a time."""
-        # Not before it is needed: a wide table needs no Arrow, which takes long to import.
-        from dpsel.tables.typed_cells import write_cells
+        """Return the target, and batches that each read a few columns of all row groups."""
+        # Imported here because a wide table does not need Arrow, which takes long to import.
+        from dpsel.tables.arrow_cells import write_cells
 
         layout = self._layout
         targets: list[FloatArray] = [np.empty(0)]
@@ -150,9 +151,9 @@ class WholeColumns:
         for group in groups:
             found = group.read(layout.marks)
             with plain_errors(self._table.label, _KIND):
-                these = self._rows.rows(*found)
-            kept.append(these.keep)
-            targets.append(these.y if these.keep is None else these.y[these.keep])
+                rows_read = self._rows.rows(*found)
+            kept.append(rows_read.keep)
+            targets.append(rows_read.y if rows_read.keep is None else rows_read.y[rows_read.keep])
         y = np.concatenate(targets)
         ends = np.cumsum([len(part) for part in targets[1:]]).tolist()
         places = [slice(end - len(p), end) for end, p in zip(ends, targets[1:], strict=True)]
@@ -160,8 +161,8 @@ class WholeColumns:
         own = threading.local()
 
         def read(first: int, last: int) -> Batch:
-            # A thread is done with a batch before it reads the next one, in the same memory: a
-            # tenth of all time would go into new one.
+            # A thread is done with a batch before it reads the next, so it reuses the memory:
+            # allocating it anew would take a tenth of the total time.
             if not hasattr(own, "room") or own.room.shape[1] < last - first:
                 own.room = np.empty((len(y), last - first), order="F")
             X = own.room[:, : last - first]
@@ -177,7 +178,7 @@ class WholeColumns:
         return y, self._ranges(len(y), read, min(cells, _CELLS_AT_ONCE))
 
     def _kept(self, change: Callable[[Batch], Batch]) -> tuple[FloatArray, Iterator[PendingBatch]]:
-        """Read and change all rows, and return the target, and a few columns at a time."""
+        """Read, change and keep all rows; return the target, and batches of a few columns."""
         table = Spill(len(self._layout.names), copies=_COPIES_OF_ROWS)
         targets: list[FloatArray] = [np.empty(0)]
 
@@ -204,11 +205,11 @@ class WholeColumns:
     def _ranges(
         self, rows: int, read: Callable[[int, int], Batch], cells: int
     ) -> Iterator[PendingBatch]:
-        """Yield so many cells at a time, or as many features as fit in memory."""
+        """Yield batches of features with so many cells each, or fewer if memory is short."""
         count = len(self._layout.names)
         share = memory_for_tables() // _CELL // _COPIES_OF_COLUMNS // self._threads
         width = max(1, min(cells, share) // max(1, rows))
-        # At least a batch for every thread.
+        # At least one batch for every thread.
         width = min(width, -(-count // self._threads))
         for first in range(0, count, width):
             last = min(first + width, count)

@@ -1,4 +1,7 @@
-"""Parquet files with few rows and thousands of columns: polars reads these several times faster."""
+"""The reader of Parquet files with few rows and thousands of columns.
+
+It uses polars, which reads such files several times faster than pyarrow.
+"""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -26,90 +29,116 @@ from dpsel.tables.table import PendingBatch, RowGroup, RowReader, RowsRead
 
 
 def open_wide_parquet(source: Source, footer: WideFooter) -> "WideParquetTable | None":
-    """Return a table over a wide file; None if it takes the other reader after all."""
+    """Return a table that reads a wide file, or None to leave it to the other reader."""
     if source.path is None or not named_in_utf8(source.path):
         return None
     try:
-        table = WideParquetTable(source, WideScan(source.path, footer))
-    except InputError:
-        return None  # The other reader finds out what is wrong, or which names are repeated.
-    return None if table.has_rare_types else table
+        scan = WideScan(source.path, footer)
+    except OSError:
+        return None  # The other reader says what is wrong.
+    try:
+        table = WideParquetTable(source, scan)
+        if not table.has_rare_types:
+            return table
+    except (InputError, UnicodeDecodeError):
+        pass  # The other reader says what is wrong, or which names are repeated.
+    scan.wait()  # Its thread must not fail while that reader is imported.
+    return None
 
 
 class WideScan:
-    """To read its footer takes as long as to read such a file: it is begun in a thread."""
+    """A lazy scan of a wide file.
+
+    Parsing the footer takes polars a third of the time that the whole file takes, so it starts at
+    once, in a thread.
+    """
 
     def __init__(self, path: Path, footer: WideFooter) -> None:
-        """Begin to read the footer of a file whose shape is known."""
+        """Start parsing the footer of a file whose shape is known."""
         self.path = path
         self.shape = footer.shape
-        self._scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+        # Polars reads a fifth faster from memory than from a file that it maps. It needs no
+        # statistics, because no row is filtered out.
+        source = footer.file.wait() or path
+        self._scan = pl.scan_parquet(
+            source, glob=False, hive_partitioning=False, use_statistics=False
+        )
         self._reader = threading.Thread(target=self._read_footer, daemon=True)
         self._reader.start()
         self.recorded = KEY in footer.content or PANDAS in footer.content
-        """Whether the footer may hold a record of how the table was made, by us or by pandas."""
+        """Whether the footer may hold metadata that dpsel or pandas wrote about the table."""
+
+    def wait(self) -> None:
+        """Wait until the footer is parsed, or has turned out to be damaged."""
+        self._reader.join()
 
     def schema(self) -> pl.Schema:
-        """Return names and types, once the footer is known."""
-        self._reader.join()
+        """Return names and types, once the footer is parsed."""
+        self.wait()
         return self._scan.collect_schema()
 
     def read(self, positions: list[int] | None) -> pl.DataFrame:
-        """Return columns by their positions, or all: polars takes some names for patterns."""
-        self._reader.join()
-        wanted = self._scan if positions is None else self._scan.select(pl.nth(*positions))
-        return wanted.collect()
+        """Return columns by position, or all columns: polars takes some names for patterns."""
+        self.wait()
+        columns = self._scan if positions is None else self._scan.select(pl.nth(*positions))
+        return columns.collect()
 
     def _read_footer(self) -> None:
-        """Let the scan read the footer, which it keeps, and no row; errors come again later."""
+        """Make the scan parse the footer, and keep it, without reading any row.
+
+        Errors are ignored here, since they are raised again by the next use of the scan.
+        """
         with suppress(InputError), plain_errors(self.path.name, FORMATS[InputFormat.PARQUET].kind):
             self._scan.select(pl.nth(0)).limit(0).collect()
 
 
 _KIND = FORMATS[InputFormat.PARQUET].kind
 _CELLS_AT_ONCE = 1 << 25
-# Small enough that threads end together, also on 100 x 22,283.
+# How many cells a thread works on at a time: few enough that threads end at about the same time,
+# even on 100 x 22,283 cells.
 _CELLS_A_SHARE = 1 << 18
+# More for `stump`, whose many steps on short columns make threads wait for Python's lock:
+# 100 x 22,283 cells take one thread 24 ms, and two threads 30 ms or more.
+_CELLS_A_SHARE_OF_WORDS = 1 << 22
 
 
 class WideParquetTable:
-    """One file, read by polars: each batch is all rows of very many columns."""
+    """One wide file, read by polars; each batch has all rows of some columns."""
 
     sources: tuple[Source, ...] = ()
     whole_columns = True
 
     def __init__(self, source: Source, scan: WideScan) -> None:
-        """Read a file by a scan of it."""
+        """Take the names and types of the columns from a scan of the file."""
         self.label = source.label
         self._source = source
         self._scan = scan
         self._width = max(1, _CELLS_AT_ONCE // max(1, scan.shape.rows))
-        self._share = max(1, _CELLS_A_SHARE // max(1, scan.shape.rows))
         floats = scan.shape.floats
         self._all_floats, self.has_rare_types = floats is not None, False
         with plain_errors(self.label, _KIND):
             if floats is not None:
-                self.columns = tuple(map(Column, floats, repeat(Kind.NUMBER)))
+                self.columns = tuple(map(Column, floats.read(), repeat(Kind.NUMBER)))
             else:
                 self.columns = self._typed_columns()
             metadata: dict[bytes, bytes] = {}
             if scan.recorded:
-                found = pl.read_parquet_metadata(scan.path)
-                metadata = {name.encode(): text.encode() for name, text in found.items()}
+                texts = pl.read_parquet_metadata(scan.path)
+                metadata = {name.encode(): text.encode() for name, text in texts.items()}
         self.provenance = from_metadata(metadata, [column.name for column in self.columns])
         marked = marked_index(self.columns, pandas_index(metadata))
         self.columns = recorded_columns(marked, self.provenance)
 
     def _typed_columns(self) -> tuple[Column, ...]:
-        """Return columns of any types."""
+        """Return the columns by the types in the schema; also set `has_rare_types`."""
         schema = self._scan.schema()
-        # By class, which is enough here: to compare types of polars takes a microsecond each.
+        # The classes of the types are enough here: comparing the types takes a microsecond each.
         classes: list[Any] = list(map(type, schema.dtypes()))
-        kinds = {found: _kind_of(found) for found in set(classes)}
-        # Types of others, which this reader may not know by what they are stored as.
-        others = getattr(pl, "BaseExtension", ())
+        kinds = {dtype: _kind_of(dtype) for dtype in set(classes)}
+        # This reader does not know how extension types are stored.
+        extensions = getattr(pl, "BaseExtension", ())
         self.has_rare_types = any(
-            found is pl.Decimal or issubclass(found, others) for found in kinds
+            dtype is pl.Decimal or issubclass(dtype, extensions) for dtype in kinds
         )
         return tuple(map(Column, schema.names(), map(kinds.__getitem__, classes)))
 
@@ -120,31 +149,36 @@ class WideParquetTable:
             return
         count = len(layout.features)
         if layout.whole_rows and self._scan.shape.rows * count > _CELLS_AT_ONCE:
-            # A slice of rows would be cut from all columns, read again for every slice.
+            # Every slice of rows would need another read of all columns.
             by_columns = self.pending_batches(replace(layout, whole_rows=False), rows)
             yield from rows_of_columns(by_columns, count, 1.0)
             return
-        these: RowsRead | None = None
+        rows_read: RowsRead | None = None
         for first in range(0, max(1, count), self._width):
             features = list(layout.features[first : first + self._width])
             with plain_errors(self.label, _KIND):
-                # The first read brings target and person along.
-                found = self._read(features if these is not None else [*features, *layout.marks])
-                if these is None:
-                    target = found.column(layout.target, numbers=not layout.labels)
-                    person = None if layout.person is None else found.column(layout.person)
-                    these = rows.rows(target, person)
-                floats = rows.words and found.floats(features)
+                # The first read includes the target and the person.
+                positions = features if rows_read is not None else [*features, *layout.marks]
+                columns = self._read(positions)
+                if rows_read is None:
+                    target = columns.column(layout.target, numbers=not layout.labels)
+                    person = None if layout.person is None else columns.column(layout.person)
+                    rows_read = rows.rows(target, person)
+                floats = rows.words and columns.floats(features)
                 words = rows.words and not floats
-                matrix = found.cells(features) if words else found.matrix(features)
-            # The threads share what is to do with it.
-            share = max(1, len(features)) if layout.whole_rows else self._share
+                matrix = columns.cells(features) if words else columns.matrix(features)
+                # A NaN among floats must not be taken for a word, which only a double can be.
+                floats = floats and matrix.dtype == np.float64
+            # The threads share the work on these columns.
+            cells = _CELLS_A_SHARE_OF_WORDS if rows.words else _CELLS_A_SHARE
+            share = len(features) if layout.whole_rows else cells // max(1, self._scan.shape.rows)
+            share = max(1, share)
             for start in range(0, max(1, len(features)), share):
 
                 def read(
                     place: int = first + start,
                     some: RealArray = matrix[:, start : start + share],
-                    rows: RowsRead = these,
+                    rows: RowsRead = rows_read,
                     floats: bool = floats,
                 ) -> Batch:
                     return rows.batch(place, without_words(some) if floats else some)
@@ -153,27 +187,27 @@ class WideParquetTable:
                 yield PendingBatch(read, min(1.0, done / max(1, count)))
 
     def row_groups(self, layout: Layout) -> list[RowGroup] | None:
-        """Return None: all columns are read at once, unless that takes the other reader."""
+        """Return None, since reading all columns at once is better, unless polars cannot do it."""
         if self._in_utf8(layout, features=True):
             return None
-        found: list[RowGroup] = self._other_reader().row_groups(layout)
-        return found
+        groups: list[RowGroup] = self._other_reader().row_groups(layout)
+        return groups
 
     def persons(self, position: int) -> Iterator[Any]:
         """Yield one column of all rows, in order."""
         try:
             with plain_errors(self.label, _KIND):
-                found = self._read([position]).column(position)
-        except InputError:  # It may be a text that is no UTF-8.
+                column = self._read([position]).column(position)
+        except InputError:  # It may hold text that is not UTF-8.
             yield from self._other_reader().persons(position)
         else:
-            yield found
+            yield column
 
     def close(self) -> None:
-        """Do nothing: every reader closes itself."""
+        """Do nothing: every reader closes its own file."""
 
     def _in_utf8(self, layout: Layout, *, features: bool) -> bool:
-        """Return whether polars takes the texts that are needed; one that is no UTF-8 stops it."""
+        """Return whether all text columns to be read are UTF-8: polars fails on any other text."""
         read = [*layout.marks, *(layout.features if features and not self._all_floats else ())]
         texts = [place for place in read if self.columns[place].kind is Kind.TEXT]
         try:
@@ -185,42 +219,48 @@ class WideParquetTable:
         return True
 
     def _read(self, positions: list[int]) -> "_Columns":
-        """Read columns by position. All is fastest."""
+        """Read columns by position; reading all of them is fastest."""
         ordered = sorted(set(positions))
         some = len(ordered) < len(self.columns)
+        # Before the read, while polars is still parsing the footer.
+        names = [self.columns[position].name for position in ordered]
         frame = self._scan.read(ordered if some else None)
-        these = map(self.columns.__getitem__, ordered) if some else self.columns
-        if frame.columns != [column.name for column in these]:
+        if frame.columns != names:
             raise InputError(f"{self.label}: its columns were read in two ways; this is no table")
         return _Columns(frame, ordered, self._all_floats)
 
     def _other_reader(self) -> Any:
-        """Return the reader that takes any file, and more time."""
+        """Return the slower reader, which can read any file."""
         from dpsel.tables.parquet import ParquetTable
 
         return ParquetTable(self._source)
 
 
 class _Columns:
-    """Some columns of a table, by their positions there."""
+    """Some columns of a table, by their positions in the table."""
 
     def __init__(self, frame: pl.DataFrame, positions: list[int], all_floats: bool) -> None:
         self._frame = frame
         self._all_floats = all_floats
-        self._place: Sequence[int] | dict[int, int] = range(frame.width)
+        self._place: range | dict[int, int] = range(frame.width)
         if positions[-1] != frame.width - 1:
             self._place = {position: place for place, position in enumerate(positions)}
 
     def column(self, position: int, *, numbers: bool = False) -> Any:
-        """Return one column for Arrow, without a copy of each text; or floats as `numbers`."""
+        """Return one column as an Arrow column, without copying texts.
+
+        With `numbers`, a column of floats is returned as an array.
+        """
         column = self._frame.to_series(self._place[position])
         if numbers and column.dtype.is_float():
             return column.to_numpy().astype(np.float64)
         return column.to_arrow(compat_level=pl.CompatLevel.newest())
 
     def matrix(self, positions: Sequence[int]) -> RealArray:
-        """Return columns of numbers, NaN where a cell is missing."""
-        places = list(map(self._place.__getitem__, positions))
+        """Return columns of numbers as a matrix, with NaN where a cell is missing."""
+        places: Sequence[int] = positions
+        if isinstance(self._place, dict):
+            places = [self._place[position] for position in positions]
         if self._all_floats:
             return _columns_of(self._frame.to_numpy(), places)
         frame = self._frame
@@ -231,25 +271,26 @@ class _Columns:
         return np.asarray(frame.to_numpy(), order="F")
 
     def floats(self, positions: Sequence[int]) -> bool:
-        """Return whether columns are floats, and so hold no words."""
+        """Return whether all these columns are floats, and so hold no words."""
         if self._all_floats:
             return True
         dtypes = self._frame.dtypes
         return all(dtypes[self._place[position]].is_float() for position in positions)
 
     def cells(self, positions: Sequence[int]) -> FloatArray:
-        """Return columns of any types: numbers, words, NaN where a cell is missing."""
-        # Not before it is needed: to import Arrow takes a sixth of a wide table's time.
-        from dpsel.tables.typed_cells import column_cells
+        """Return columns of any types: numbers, words, and NaN where a cell is missing."""
+        # Imported here, since it takes a sixth of a wide table's time and floats do not need it.
+        from dpsel.tables.arrow_cells import column_cells
 
-        found = np.empty((self._frame.height, len(positions)), order="F")
+        cells = np.empty((self._frame.height, len(positions)), order="F")
         for place, position in enumerate(positions):
-            found[:, place] = column_cells(self.column(position))
-        return found
+            cells[:, place] = column_cells(self.column(position))
+        return cells
 
 
-def _columns_of(matrix: RealArray, places: list[int]) -> RealArray:
-    """Return some columns; rising neighbors without a copy."""
+def _columns_of(matrix: RealArray, places: Sequence[int]) -> RealArray:
+    """Return some columns, without a copy if they are adjacent and in ascending order."""
+    places = list(places)
     if not places:
         return matrix[:, :0]
     if places == list(range(places[0], places[0] + len(places))):
@@ -258,7 +299,7 @@ def _columns_of(matrix: RealArray, places: list[int]) -> RealArray:
 
 
 def _kind_of(dtype: Any) -> Kind:
-    """Return what a column of a polars type holds."""
+    """Return the kind of column that a polars type makes."""
     if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
         return Kind.NUMBER
     if dtype.is_temporal():

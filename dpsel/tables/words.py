@@ -1,9 +1,9 @@
 """Texts as numbers and words: see `dpsel.core.words`.
 
-The same content gives the same cell in every format. A text that reads as a number is that number,
-and one that is a date or a time by ISO 8601, with separators, is microseconds, as in a typed
-column. What is empty, NaN or a word for it such as NA is missing. Every other text is a word.
-Blanks around it do not count.
+The same content gives the same cell in every format. A text that reads as a number is that number.
+A date or a time in ISO 8601, with separators, becomes microseconds, as in a typed column. An empty
+text, NaN, and words such as NA are missing. Every other text is a word. Blanks around it are
+ignored.
 
 Privacy:
     Domain: any texts. What a cell becomes depends on that cell alone.
@@ -36,17 +36,17 @@ _BEGINS_DATE, _BEGINS_CLOCK = "^[0-9]{4}-", "^[0-9]{2}:"
 
 
 def decoded_texts(column: Any) -> "pl.Series":
-    """Return an Arrow column of bytes as texts, whatever the bytes are."""
+    """Return an Arrow column of bytes as texts; the bytes need not be UTF-8."""
     found = pl.Series(pl.from_arrow(column), dtype=pl.Binary)
     try:
         return found.cast(pl.String)
-    except pl.exceptions.ComputeError:  # Some are no UTF-8, which polars does not say for each.
+    except pl.exceptions.ComputeError:  # Some are not UTF-8; polars does not say which.
         cells = [None if cell is None else decoded(cell) for cell in found.to_list()]
         return pl.Series(cells, dtype=pl.String)
 
 
 def text_cells(texts: "pl.Series", decimal: str = ".") -> FloatArray:
-    """Return texts, each a number with that decimal sign, a word or missing."""
+    """Return the cell of each text: a number with this decimal sign, a time, a word or missing."""
     texts = texts.str.strip_chars(" ")
     cells = without_words(text_numbers(texts, decimal))
     rest = np.isnan(cells)
@@ -59,12 +59,12 @@ def text_cells(texts: "pl.Series", decimal: str = ".") -> FloatArray:
 
 
 def _word_cells(texts: "pl.Series") -> FloatArray:
-    """Return texts that are no numbers, each a time, a word or missing."""
+    """Return the cells of texts that are not numbers: each a time, a word or missing."""
     cells = boxed_words(texts.hash(_SEED).to_numpy())
     lengths = texts.str.len_bytes().fill_null(0).to_numpy()
     cells[lengths == 0] = np.nan
     for begins, read in ((_BEGINS_DATE, _dates), (_BEGINS_CLOCK, _clocks)):
-        # Most words are no times, and to see that takes a tenth of trying to read one.
+        # Most words are not times; checking the first characters takes a tenth of parsing.
         like = texts.str.contains(begins).fill_null(False).to_numpy() & (lengths <= _LONGEST_TIME)
         if like.any():
             times = read(texts.filter(pl.Series(like)))
@@ -84,7 +84,7 @@ def _dates(texts: "pl.Series") -> FloatArray:
     micros, nanos = _clock(parts)
     sign = np.where((parts["sign"] == "-").fill_null(False).to_numpy(), -1, 1)
     offset = sign * (_whole(parts["hours"]) * 60 + _whole(parts["minutes"])) * 60_000_000
-    # As whole numbers of microseconds first, and then what is finer, as a typed time is.
+    # Whole microseconds first, then the nanoseconds, to round like the time of a typed column.
     whole = days.cast(pl.Int64).fill_null(0).to_numpy() * DAY + (micros - offset)
     return np.where(days.is_null().to_numpy(), np.nan, whole + nanos / 1000)
 
@@ -97,12 +97,12 @@ def _clocks(texts: "pl.Series") -> FloatArray:
 
 
 def _clock(parts: "pl.DataFrame") -> tuple[IntArray, IntArray]:
-    """Return the microseconds since midnight, and the nanoseconds besides."""
+    """Return the whole microseconds since midnight, and the remaining nanoseconds."""
     seconds = (_whole(parts["hour"]) * 60 + _whole(parts["minute"])) * 60 + _whole(parts["second"])
     finer = _whole(parts["part"].str.pad_end(9, "0"))
     return seconds * 1_000_000 + finer // 1000, finer % 1000
 
 
 def _whole(digits: "pl.Series") -> IntArray:
-    """Return digits as whole numbers, 0 for none."""
+    """Return digits as integers, 0 where there are none."""
     return digits.cast(pl.Int64).fill_null(0).to_numpy()

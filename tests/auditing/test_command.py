@@ -127,7 +127,7 @@ def test_every_run_that_is_counted_is_paid_for_and_writes_a_file(
 
 
 def test_a_command_that_releases_nothing_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object) -> None:
+    def refused(*_: object, **__: object) -> None:
         raise InputError("no")
 
     monkeypatch.setattr("dpsel.selection.api.select_job", refused)

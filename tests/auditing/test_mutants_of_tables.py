@@ -16,20 +16,20 @@ from dpsel.auditing.score import judge_moves
 from dpsel.budget.account import NoAccount
 from dpsel.budget.amounts import Amount
 from dpsel.budget.ledger import LedgerFile
-from dpsel.budget.place import Demands
+from dpsel.budget.payment import Demands
+from dpsel.cli.releasing import record_text
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray
 from dpsel.core.batch import Batch
 from dpsel.core.bounds import Bounds, Interval
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.randomness import SeededRandomness
-from dpsel.core.release import Selection
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.kendall import KendallScore
 from dpsel.core.scores.registry import ScoreKind
 from dpsel.core.scores.sums import CovarianceScore, DotScore
+from dpsel.core.selection import Selection
 from dpsel.errors import InputError
 from dpsel.selection.options import OutputFormat
-from dpsel.selection.record import record_text
 from dpsel.selection.run import Scored, SelectJob
 from dpsel.tables.table import Table
 from tests.audited import audited_command, caught_by, moves, only

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dpsel.cards.html import html_card
+from dpsel.cards.pages import html_card
 from tests.browser import NEEDS_BROWSER, SURFACE, fresh_browser, opened, requests
 from tests.cards.records import HOSTILE, fields, ledger_with
 from tests.cards.test_pages import hostile_card

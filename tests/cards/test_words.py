@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dpsel.cards.markdown import markdown_card
+from dpsel.cards.pages import markdown_card
 from dpsel.cards.record import published
 from dpsel.cards.words import Words, card_of, chance, odds
 from tests.cards.records import fields, ledger_with, record

@@ -332,7 +332,7 @@ def test_help_has_an_example_for_every_command(dpsel: Dpsel) -> None:
         assert (result.code, result.err) == (0, "")
         assert f"Example: dpsel budget {name} patients" in result.out
     for arguments in (("budget",), ("budget", "--help"), ("budget", "-h")):
-        assert "Make a ledger." in dpsel(*arguments).out
+        assert "Create a ledger." in dpsel(*arguments).out
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpsel as library
-from dpsel.budget.place import REQUIRE_LEDGER, is_demanded
+from dpsel.budget.payment import REQUIRE_LEDGER, is_demanded
 from dpsel.errors import UsageError
 from tests.cli.conftest import Dpsel
 from tests.ledgers import make_ledger, rows

@@ -119,12 +119,6 @@ CASES: list[tuple[int, str, tuple[str, ...]]] = [
     ),
     (
         3,
-        "text.csv: column 'ward' holds text, not numbers; leave it out with --exclude 'ward', "
-        "or pick columns with --features",
-        ("text.csv", *BARE[:-2], "--method", "kendall"),
-    ),
-    (
-        3,
         "text.parquet: column 'ward' holds text, not numbers; leave it out with "
         "--exclude 'ward', or pick columns with --features",
         ("text.parquet", *ASK),

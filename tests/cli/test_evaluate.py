@@ -346,7 +346,7 @@ def test_a_missing_table_leaves_nothing_behind(dpsel: Dpsel, tmp_path: Path) -> 
 
 
 SWEEP = (
-    "--target", "y", "--k", "3,5", "--epsilon", "0.2:20:log6", "--trials", "40", "--method",
+    "--target", "y", "--k", "3,5", "--epsilon", "0.2:20:log6", "--trials", "20", "--method",
     "dp-sis,two-stage,dpkendall,kendall/peeling",
 )  # fmt: skip
 

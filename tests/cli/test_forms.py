@@ -18,7 +18,7 @@ from tests.cli.test_terminal import BOUNDED, CSV, ENVIRONMENT, PAPER
 
 SPARED = [
     *("pydantic", "sqlite3", "scipy", "rich", "numpy.random", "tomllib", "pyarrow.compute"),
-    *("multiprocessing", "secrets", "dpsel.dictionary.facts", "dpsel.selection.described"),
+    *("multiprocessing", "secrets", "dpsel.dictionary.facts", "dpsel.selection.with_dictionary"),
     "dpsel.budget.options",
 ]
 ASK = ("--target", "y", "--k", "2", "--epsilon", "1")

@@ -19,7 +19,7 @@ from dpsel.budget.account import Account
 from dpsel.budget.ledger import LedgerFile
 from dpsel.core.guarantee import Unit
 from dpsel.core.randomness import SystemRandomness
-from dpsel.core.release import Selection
+from dpsel.core.selection import Selection
 from dpsel.errors import BudgetError, UsageError
 from dpsel.selection.run import Scored, SelectJob
 from tests.cli.conftest import ROOT, Dpsel

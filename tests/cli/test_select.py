@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import dpsel as library
-from dpsel.core.release import Selection
+from dpsel.core.selection import Selection
 from dpsel.errors import UsageError
 from tests.cli.conftest import ROOT, Dpsel
 

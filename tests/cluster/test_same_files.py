@@ -10,7 +10,7 @@ import pytest
 
 from dpsel.cluster import shard_files
 from dpsel.cluster.place import Scheduler
-from dpsel.core.release import Selection
+from dpsel.core.selection import Selection
 from dpsel.errors import InputError
 from tests.cluster.conftest import Processes, processes
 from tests.sample_tables import numbers, request_for, select_on, write_ipc_stream

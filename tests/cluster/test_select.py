@@ -17,7 +17,7 @@ from dpsel.cli.terminal import TerminalReporter
 from dpsel.cluster import shard_files
 from dpsel.cluster.dask import no_collections
 from dpsel.cluster.place import Scheduler
-from dpsel.core.release import Selection
+from dpsel.core.selection import Selection
 from dpsel.errors import UsageError
 from tests.cli.conftest import ROOT, Dpsel
 from tests.cluster.conftest import processes

@@ -132,7 +132,7 @@ def test_a_plain_connection_to_another_machine_is_noted() -> None:
         pass
     assert notes == [
         "tcp://192.0.2.7:8786 is not encrypted: partial sums and data travel in the clear; "
-        "see docs/cluster.md"
+        "see docs/guides/cluster.md"
     ]
 
 

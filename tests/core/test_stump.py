@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpsel.core.arrays import IntArray, NumberArray
 from dpsel.core.scores import float_bins, questions
 from dpsel.core.scores.cell_keys import number_keys
-from dpsel.core.scores.stump import UNIT, Cells, RowWeights, stump_scores
+from dpsel.core.scores.stump import UNIT, Cells, RowWeights, matrix_scores, stump_scores
+from dpsel.core.words import boxed_words
 from dpsel.errors import UsageError
 
 FLOAT = st.one_of(
@@ -222,7 +223,12 @@ def test_no_rows_score_nothing() -> None:
     assert stump_scores(Cells(np.zeros((0, 2))), weighed([1, 1])).shape == (1, 0)
 
 
-@given(st.lists(FLOAT, min_size=1, max_size=20))
+SINGLE = st.floats(width=32) | st.sampled_from([-0.0, 0.0, -1.0, 1.0, -2.0, 2.0])
+
+
+@given(st.lists(FLOAT, min_size=1, max_size=20) | st.lists(SINGLE, min_size=1, max_size=20))
+@example([-0.0, 0.0])
+@example([-2.0, -1.0, 1.0, 2.0])
 def test_keys_have_the_order_of_the_floats(column: list[float]) -> None:
     found = number_keys(np.array([column], dtype=np.float64))
     keys = found.keys[0].tolist()
@@ -232,12 +238,53 @@ def test_keys_have_the_order_of_the_floats(column: list[float]) -> None:
                 assert (a < b, a == b) == (x < z, x == z)
 
 
-def test_keys_of_plain_numbers_are_small() -> None:
-    # Whole numbers in floats, and numbers near each other far from 0: small keys can be counted.
-    whole = number_keys(np.arange(1024.0)[np.newaxis])
-    assert int(whole.keys.max()) < 1 << 14
-    far = number_keys(1e6 + np.arange(1024.0)[np.newaxis])
-    assert int(far.keys.max()) < 1 << 14
+@pytest.mark.parametrize("rows", [0, 1, 40, 9000])
+@pytest.mark.parametrize("single", [True, False])
+def test_a_matrix_scores_as_its_cells_do(single: bool, rows: int) -> None:
+    rng = np.random.default_rng(9)
+    X = np.asfortranarray(np.round(rng.normal(size=(rows, 30)), 2))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    if single:
+        X = X.astype(np.float32)
+        # A NaN with other bits, which as a double would be a word, is missing too.
+        X.view(np.uint32)[np.isnan(X)] = 0x7FFFABCD
+    elif rows:
+        X[:, 3] = boxed_words(rng.integers(0, 5, rows).astype(np.uint64) << np.uint64(60))
+    weights = weighed(rng.integers(-UNIT, UNIT, 40).tolist())
+    weights = RowWeights(rng.integers(0, 40, rows), weights.values)
+    expected = X.astype(np.float64)
+    if single:
+        expected[np.isnan(expected)] = np.nan
+    found = matrix_scores(X, weights)
+    assert found.tolist() == stump_scores(Cells.of(expected), weights).tolist()
+
+
+@pytest.mark.parametrize("step", [1.0, 0.1])
+def test_keys_leave_room_for_weights(step: float) -> None:
+    # Exact in single precision, or not: keys must not need all of the 64 bits.
+    near = number_keys(step * np.arange(1024.0)[np.newaxis])
+    assert int(near.keys.max()) < 1 << 61
+    far = number_keys(2.0**30 + step * np.arange(1024.0)[np.newaxis])
+    assert int(far.keys.max()) < 1 << 40
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_tied_and_distinct_columns_score_the_same_together_and_alone(single: bool) -> None:
+    rng = np.random.default_rng(8)
+    distinct, tied = rng.normal(size=(6, 40)), np.round(rng.normal(size=(6, 40)), 1)
+    cells = np.concatenate([distinct, tied])[rng.permutation(12)]
+    if single:
+        cells = cells.astype(np.float32).astype(np.float64)
+    cells[3, 5] = cells[7, 9] = cells[7, 11] = np.nan
+    weights = weighed(rng.integers(-UNIT, UNIT, 40).tolist())
+    together = stump_scores(Cells(cells), weights)
+    for column in range(12):
+        alone = stump_scores(Cells(cells[[column]]), weights)
+        assert alone.tolist() == together[:, [column]].tolist()
+        # A second copy of all rows, with weight 0, ties every cell and changes nothing.
+        twice = RowWeights(np.concatenate([weights.groups, 0 * weights.groups]), weights.values)
+        copied = stump_scores(Cells(np.tile(cells[[column]], 2)), twice)
+        assert copied.tolist() == alone.tolist()
 
 
 def test_scores_and_cells_do_not_show_when_printed() -> None:

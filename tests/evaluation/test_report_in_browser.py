@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from dpsel.evaluation.report import report_html, sweep_figures
+from dpsel.evaluation.report import report_html
+from dpsel.evaluation.report_figures import sweep_figures
 from tests.browser import NEEDS_BROWSER, SURFACE, fresh_browser, opened, requests
 from tests.tidy_results import HOSTILE, picked, tidy
 

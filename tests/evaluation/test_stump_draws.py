@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from dpsel.core.arrays import IntArray
+from dpsel.core.arrays import IntArray, RealArray
 from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit
 from dpsel.core.matrix import TiledMatrix
 from dpsel.core.mechanisms.registry import MECHANISMS
 from dpsel.core.randomness import make_randomness
-from dpsel.core.release import DrawnBy, Selection, StumpRequest, release_stump
-from dpsel.core.scores.stump import Cells, RowWeights, stump_scores
+from dpsel.core.release import DrawnBy, StumpRequest, release_stump
+from dpsel.core.scores.stump import RowWeights, matrix_scores
+from dpsel.core.selection import Selection
 from dpsel.core.target import Target
 from dpsel.evaluation import methods
 from dpsel.evaluation.data import DataSet
@@ -107,11 +108,11 @@ def test_equal_weights_are_scored_once_and_nothing_depends_on_it(
     rows = made(NUMERIC, 40)
     calls = []
 
-    def counted(cells: Cells, weights: RowWeights) -> IntArray:
+    def counted(X: RealArray, weights: RowWeights) -> IntArray:
         calls.append(weights)
-        return stump_scores(cells, weights)
+        return matrix_scores(X, weights)
 
-    monkeypatch.setattr(methods, "stump_scores", counted)
+    monkeypatch.setattr(methods, "matrix_scores", counted)
     remembering = stump(rows)
     expected = remembering.draw(2, 2.0, 50, make_randomness(2))
     different = {weights.values.take(weights.groups, axis=1).tobytes() for weights in calls}

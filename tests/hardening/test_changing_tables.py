@@ -149,10 +149,6 @@ def write_wide(frame: pl.DataFrame, path: Path) -> None:
 def test_every_reader_is_watched(
     score: str, name: str, change: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    if (name, change) == ("wide.parquet", cut_short):
-        pytest.skip(
-            "polars maps the file into memory: the system may end the process, see the docs"
-        )
     {**WRITERS, "wide.parquet": write_wide}[name](numbers(40, 3), tmp_path / name)
     table, reporter = aged(tmp_path / name), Silent()
     reporter.size = once(lambda: change(table))  # type: ignore[method-assign]

@@ -50,7 +50,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_device_that_fails_is_no_damaged_file(
     folder: Path, name: str, first: int, error: str
 ) -> None:
-    """From some call on; without the first, which some readers do not need."""
+    """From some call of a thread on; without the first, which some readers do not need."""
+    if (name, first) == ("wide.parquet", 4):
+        pytest.skip("such a file takes three calls of one thread, and two of another")
     inject = f"inject=read,pread64,readv,preadv:error={error}:when={first}+"
     under = ["strace", "-f", "-qq", "-o", "/dev/null", "-P", str(folder / name), "-e", inject]
     run = [sys.executable, "-m", "dpsel", "select", str(folder / name), *ASK]

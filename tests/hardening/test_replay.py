@@ -19,14 +19,13 @@ import pytest
 
 import dpsel.cli.app as command_line
 from dpsel.core.mechanisms.registry import MECHANISMS
-from dpsel.core.release import Selection
 from dpsel.core.scores.registry import SCORES
-from dpsel.selection.record import selection_text
+from dpsel.core.selection import Selection
+from dpsel.selection.run import selection_text
 from dpsel.tables import parquet_footer
 from tests.hardening.canaries import leaks
 from tests.hardening.neighbors import (
     EUROPEAN,
-    NAMES,
     ROWS,
     SELECTED,
     TEXT_FORMATS,
@@ -273,19 +272,17 @@ def with_column(cells: list[str]) -> bytes:
     return text_table(list(table), b",")
 
 
-def test_words_in_two_rows_are_a_documented_exception(play: Play) -> None:
-    command = ("select", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC, "--method", "kendall")
-    one = with_column(["north", *[""] * (ROWS - 1)])
-    two = with_column(["north", "south", *[""] * (ROWS - 2)])
-    assert [play(command, "t.csv", table).code for table in (one, two)] == [0, 3]
-    named = (*command, "--features", ",".join(NAMES[:6]))
-    assert play(named, "t.csv", one).visible == play(named, "t.csv", two).visible
-    # A score that takes words refuses none.
-    plain = ("select", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC)
-    assert play(plain, "t.csv", one).visible == play(plain, "t.csv", two).visible
-    # Beyond the first hundred rows nothing is looked at.
-    late = with_column([*[""] * 100, *["north"] * (ROWS - 100)])
-    assert play(command, "t.csv", late).code == 0
+@pytest.mark.parametrize("method", ["stump", "kendall", "dpkendall"])
+def test_words_in_any_number_of_rows_decide_nothing(method: str, play: Play) -> None:
+    command = ("select", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC, "--method", method)
+    columns = [
+        ["north", *[""] * (ROWS - 1)],
+        ["north", "south", *[""] * (ROWS - 2)],
+        ["north"] * ROWS,
+        [*[""] * 100, *["north"] * (ROWS - 100)],
+    ]
+    releases = [play(command, "t.csv", with_column(cells)).visible for cells in columns]
+    assert all(release == releases[0] for release in releases[1:])
 
 
 @pytest.mark.parametrize("cell", ['5"', '"5', '"a"b', '"a" '])

@@ -5,10 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpsel.core.epsilon_parts import MEDIAN, SELECTION
 from dpsel.core.guarantee import Neighbors
 from dpsel.core.randomness import SeededRandomness
 from dpsel.core.scores.stump import UNIT, Cells, WeightRule, stump_scores
-from dpsel.core.target import MEDIAN, SELECTION, balanced_by_share
+from dpsel.core.target import balanced_by_share
 from dpsel.planning.request import Design, Effects, TargetKind
 from dpsel.planning.shares import DrawnWeights, SortedColumns, TargetWeights, Wanted, shares_of
 from dpsel.planning.simulate import Scaling, null_scores, simulate, target_of

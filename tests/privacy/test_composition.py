@@ -1,7 +1,7 @@
 """k rounds of the exponential mechanism with a delta: compared with compositions worked out whole.
 
 Whatever a test below composes is a possible way to answer, so its delta must not exceed the bound.
-docs/privacy.md, section 9, has the proof.
+docs/explanation/privacy.md, section 9, has the proof.
 """
 
 import itertools

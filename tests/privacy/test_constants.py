@@ -2,7 +2,7 @@
 
 A constant that is smaller than it may be breaks the guarantee; one that is larger than it has to be
 wastes epsilon. So each has a witness near it, and the same check refuses a mutant whose noise, or
-sensitivity, is smaller by a tenth. docs/privacy.md has the proofs.
+sensitivity, is smaller by a tenth. docs/explanation/privacy.md has the proofs.
 """
 
 import itertools

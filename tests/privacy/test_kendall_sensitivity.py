@@ -17,9 +17,10 @@ from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.mechanisms.registry import MECHANISMS
 from dpsel.core.randomness import make_randomness
-from dpsel.core.release import Selection, release
+from dpsel.core.release import release
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.kendall import UNIT, KendallScore
+from dpsel.core.selection import Selection
 from dpsel.selection.api import select
 from tests.privacy.neighboring import ROW, TABLE, moved, scores_of
 

@@ -1,8 +1,8 @@
 """The rounding error of a value is below eta, over the whole range of d, k and epsilon.
 
 Every number behind a value is computed a second time with 50 digits, from the same random words:
-losses, sizes, draws, the sums of a path of splits, and the noise at its end. docs/privacy.md,
-section 7, has the argument that these tests check.
+losses, sizes, draws, the sums of a path of splits, and the noise at its end. Section 7 of
+docs/explanation/privacy.md has the argument that these tests check.
 """
 
 from typing import Any

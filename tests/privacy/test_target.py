@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsel.core.arrays import FloatArray
-from dpsel.core.discrete import discrete_laplace, whole_below
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.median import (
     TAUS,
@@ -25,11 +24,9 @@ from dpsel.core.median import (
     mass_below,
     private_median,
 )
-from dpsel.core.randomness import SeededRandomness
+from dpsel.core.randomness import SeededRandomness, discrete_laplace, whole_below
 from dpsel.core.scores.stump import UNIT
 from dpsel.core.target import (
-    COUNTS_SHARE,
-    BudgetParts,
     balanced_by_counts,
     balanced_by_share,
     changes,
@@ -478,46 +475,6 @@ def test_three_classes_are_each_set_against_the_others() -> None:
 def test_other_numbers_of_classes_are_refused(classes: int) -> None:
     with pytest.raises(UsageError):
         half_splits(classes, 3)
-
-
-@given(
-    st.floats(1e-6, 1e6),
-    st.lists(st.fractions(Fraction(1, 100), Fraction(1, 4)), max_size=3),
-    st.integers(1, 200),
-)
-def test_the_parts_of_epsilon_add_up_exactly(
-    epsilon: float, shares: list[Fraction], rounds: int
-) -> None:
-    budget = BudgetParts.of(epsilon, "selection")
-    for share in shares:
-        budget = budget.take(share, "a step")
-    parts = [part.epsilon for part in budget.parts]
-    # As they are printed.
-    assert sum(Decimal(repr(part)) for part in parts) == Decimal(repr(epsilon))
-    assert budget.epsilon == epsilon
-    for part, share in zip(parts, shares, strict=False):
-        assert 0 < Fraction(repr(part)) <= Fraction(repr(epsilon)) * share
-        assert part == pytest.approx(epsilon * float(share), rel=1e-3)
-    each = budget.rounds(rounds)
-    assert len(each) == rounds
-    assert min(each) > 0
-    assert sum(map(Fraction, each)) == Fraction(parts[-1])
-    assert max(each) == pytest.approx(min(each), rel=1e-9)
-
-
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, INF, NAN])
-def test_no_budget_has_no_parts(epsilon: float) -> None:
-    with pytest.raises(UsageError):
-        BudgetParts.of(epsilon, "selection")
-
-
-def test_an_epsilon_too_small_for_its_parts_is_refused() -> None:
-    with pytest.raises(UsageError):
-        BudgetParts.of(5e-324, "selection").take(COUNTS_SHARE, "share")
-    with pytest.raises(UsageError):
-        BudgetParts.of(5e-324, "selection").rounds(2)
-    with pytest.raises(UsageError):
-        BudgetParts.of(1.0, "selection").take(Fraction(1), "share")
 
 
 def test_the_median_s_share_is_what_the_formula_says() -> None:

@@ -16,7 +16,7 @@ from dpsel.core.matrix import Matrix, TiledMatrix
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import Scores
 from dpsel.core.votes import contiguous_blocks, independent_blocks, random_partition
-from dpsel.selection.lasso import _centred_products, _fitted, _fitted_to_products, quiet_solver
+from dpsel.selection.lasso import _centered_products, _fitted, _fitted_to_products, quiet_solver
 from dpsel.tables.spill import Spill
 from tests.chi_square import ALPHA, p_value
 from tests.core.test_randomness import Scripted
@@ -211,14 +211,14 @@ def test_products_are_the_same_however_the_rows_are_cut(monkeypatch: pytest.Monk
     X, y = twins(5000)
     X[:, 3] = 1.0 - np.abs(X[:, 3]) / 64
     X = np.rint(X * 65536) / 65536
-    expected = _centred_products(X, y)
+    expected = _centered_products(X, y)
     moved_X, moved_y = X - X.mean(axis=0), y - y.mean()
     assert expected[0] == pytest.approx(moved_X.T @ moved_X, rel=1e-9, abs=1e-9)
     assert expected[1] == pytest.approx(moved_X.T @ moved_y, rel=1e-9, abs=1e-9)
     for tile_cells in (TWINS, 7 * TWINS, 999 * TWINS):
         table = Spill(TWINS, copies=None, tile_cells=tile_cells)
         table.add(0, X)
-        for ours, theirs in zip(_centred_products(table, y), expected, strict=True):
+        for ours, theirs in zip(_centered_products(table, y), expected, strict=True):
             assert ours.tobytes() == theirs.tobytes()
 
 

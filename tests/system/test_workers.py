@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dpsel.core.mapper import IN_TURN, Mapper
+from dpsel.core.scores.base import IN_TURN, Mapper
 from dpsel.errors import UsageError
 from dpsel.system.threads import Threads
 from dpsel.system.workers import run_tasks

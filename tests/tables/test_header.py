@@ -1,11 +1,13 @@
 """Names of columns without a look at a row."""
 
 import gzip
+import random
 import subprocess
 import sys
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from dpsel.tables.formats import FileFormat
@@ -47,6 +49,43 @@ def test_names_are_split_where_the_first_line_the_user_or_the_format_says(tmp_pa
     assert header_names(str(tmp_path / "t.csv")) == ["a;b", "c"]
     assert header_names(str(tmp_path / "t.csv"), FileFormat(decimal=",")) == ["a", "b,c"]
     assert header_names(str(tmp_path / "t.tsv")) == ["a", "b,c"]
+
+
+@pytest.mark.parametrize("columns", [0, 1, 3, 300, 20_000])
+@pytest.mark.parametrize("kind", ["file", "stream", "old stream"])
+def test_names_of_arrow_are_those_of_its_schema(tmp_path: Path, columns: int, kind: str) -> None:
+    path = tmp_path / "t.arrow"
+    types = [pa.float32(), pa.string(), pa.dictionary(pa.int8(), pa.string()), pa.list_(pa.int64())]
+    schema = pa.schema([(f"spalte \u00e4{j}", types[j % 4]) for j in range(columns)], {"k": "v"})
+    options = pa.ipc.IpcWriteOptions(use_legacy_format=kind == "old stream")
+    make = pa.ipc.new_file if kind == "file" else pa.ipc.new_stream
+    with make(path, schema, options=options) as writer:
+        writer.write_table(schema.empty_table())
+    assert header_names(str(path)) == schema.names
+
+
+def test_what_is_no_arrow_has_no_names(tmp_path: Path) -> None:
+    path = tmp_path / "t.arrow"
+    rng = random.Random(0)
+    for make in (pa.ipc.new_stream, pa.ipc.new_file):
+        with make(path, pa.schema([("abc", pa.int8()), ("d", pa.int8())])):
+            pass
+        whole = path.read_bytes()
+        for place in range(len(whole)):
+            damaged = bytearray(whole)
+            damaged[place] = rng.randrange(256)
+            for content in (whole[:place], bytes(damaged)):
+                path.write_bytes(content)
+                assert len(header_names(str(path))) <= len(whole)  # and no error
+
+
+def test_names_of_an_arrow_file_of_polars_are_those_of_the_frame(tmp_path: Path) -> None:
+    # Its first message is written in a way of its own; readers take the footer.
+    frame = pl.DataFrame({"a b": [1], "c": ["x"], "d": [1.5]})
+    frame.write_ipc(tmp_path / "t.arrow")
+    frame.write_ipc_stream(tmp_path / "t.arrows")
+    assert header_names(str(tmp_path / "t.arrow")) == frame.columns
+    assert header_names(str(tmp_path / "t.arrows")) == frame.columns
 
 
 @pytest.mark.parametrize("columns", [1, 3, 14, 15, 300, 20_000])

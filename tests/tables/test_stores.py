@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from dpsel.budget.account import NoAccount
-from dpsel.budget.place import Demands
+from dpsel.budget.payment import Demands
 from dpsel.cluster.shard_files import split_files, table_files
 from dpsel.cluster.shards import Cluster
 from dpsel.core.scores.registry import SCORES

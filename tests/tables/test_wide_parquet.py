@@ -2,19 +2,22 @@
 
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from dpsel.budget.account import NoAccount
-from dpsel.budget.place import Demands
+from dpsel.budget.payment import Demands
+from dpsel.errors import InputError
 from dpsel.selection.request import select_run
 from dpsel.selection.run import SelectJob, carry_out
 from dpsel.tables import parquet_footer
 from dpsel.tables.opening import open_table
 from dpsel.tables.parquet import ParquetTable
-from dpsel.tables.wide_parquet import WideScan
+from dpsel.tables.sources import Source
+from dpsel.tables.wide_parquet import WideScan, open_wide_parquet
 from tests.sample_tables import Silent, numbers, request_for
 
 
@@ -71,3 +74,46 @@ def test_files_of_many_rows_are_read_without_polars(
     numbers(29, 6).write_parquet(tmp_path / "t.parquet")
     with pytest.raises(ModuleNotFoundError):
         open_table(tmp_path / "t.parquet")
+
+
+def test_a_name_that_is_no_text_is_an_error_of_the_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 1)
+    table = tmp_path / "t.parquet"
+    numbers(30, 6).rename({"x1": "abcd"}).write_parquet(table)
+    table.write_bytes(table.read_bytes().replace(b"abcd", b"ab\xff\xfe"))
+    with pytest.raises(InputError, match="cannot be read as a Parquet table"):
+        open_table(table)
+
+
+def test_large_files_are_read_by_their_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 1)
+    table, request = tmp_path / "t.parquet", request_for(seed=1)
+    numbers(30, 6).write_parquet(table)
+    records = []
+    for largest, content in ((1 << 28, table.read_bytes()), (1, None)):
+        monkeypatch.setattr(parquet_footer, "_LARGEST_IN_MEMORY", largest)
+        footer = parquet_footer.wide_footer(table)
+        assert footer is not None
+        assert footer.file.wait() == content
+        account = NoAccount(select_run(table, request), Demands())
+        records.append(carry_out(SelectJob(table, request, Silent()), account).record)
+    assert records[0] == records[1]
+
+
+def test_a_file_that_cannot_be_read_is_left_to_the_other_reader(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 1)
+    numbers(30, 6).write_parquet(tmp_path / "t.parquet")
+    footer = parquet_footer.wide_footer(tmp_path / "t.parquet")
+    assert footer is not None
+    # A folder can be opened by no reader.
+    failed = replace(footer, file=parquet_footer.FileContent(tmp_path))
+    with pytest.raises(IsADirectoryError):
+        failed.file.wait()
+    assert open_wide_parquet(Source(tmp_path / "t.parquet"), footer) is not None
+    assert open_wide_parquet(Source(tmp_path / "t.parquet"), failed) is None

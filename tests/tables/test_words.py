@@ -17,12 +17,12 @@ from dpsel.core.arrays import FloatArray
 from dpsel.core.words import boxed_words, words_of
 from dpsel.errors import InputError
 from dpsel.tables import delimited, parquet_footer
+from dpsel.tables.arrow_cells import column_cells
 from dpsel.tables.columns import Wanted, choose_columns
 from dpsel.tables.formats import FileFormat
 from dpsel.tables.labels import TargetCoding
 from dpsel.tables.opening import open_table
 from dpsel.tables.table import RowReader
-from dpsel.tables.typed_cells import column_cells
 from dpsel.tables.wide_parquet import WideParquetTable
 from tests.sample_tables import WRITERS
 

@@ -1,13 +1,13 @@
-"""The names of the mechanisms and of their samplers, for those who need no more."""
+"""The names of the mechanisms and samplers, for callers that need nothing else."""
 
 from enum import StrEnum
 
 
 class Sampler(StrEnum):
-    """Two ways to draw from one law."""
+    """Two ways to draw from the same law."""
 
     LAZY = "lazy"
-    """Looks at few classes: a few milliseconds after the sort."""
+    """Looks at few classes: takes a few milliseconds after the sort."""
 
     DIRECT = "direct"
     """Looks at all k(d-k)+1 classes: the reference."""

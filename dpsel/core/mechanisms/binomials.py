@@ -1,8 +1,8 @@
 """Logarithms of binomial coefficients and of their differences, accurate to a few ulps.
 
-The usual log-gamma differences lose 1e-9 at d = 10^6. Stirling's formula, with the large terms
-cancelled by hand, does not: every term left has the size of the result. With phi(z) = log z! and
-phi(z) = (z + 1/2) log z - z + log(2 pi) / 2 + delta(z):
+Differences of log-gamma values have errors of 1e-9 at d = 10^6. Stirling's formula, with the large
+terms cancelled by hand, avoids this: every remaining term has the size of the result. With
+phi(z) = log z! = (z + 1/2) log z - z + log(2 pi) / 2 + delta(z):
 
     log C(n,r) = r log(n/r) - (n-r) log1p(-r/n) + log(n / (2 pi r (n-r))) / 2 + deltas
     log C(n,r) - log C(n-w,r) = T - log1p(p) / 2 + deltas,  p = r w / (n q),  q = n - r - w,
@@ -23,7 +23,7 @@ def log_binomial(n: IntArray, r: IntArray) -> FloatArray:
     n, r = np.broadcast_arrays(n, r)
     small = np.minimum(r, n - r)
     inner = small > 0
-    # The borders, C = 1, are computed with harmless stand-ins and overwritten.
+    # Where C = 1, the formula is evaluated with harmless placeholders, and the result overwritten.
     whole = np.where(inner, n, 2).astype(np.float64)
     part = np.where(inner, small, 1).astype(np.float64)
     rest = whole - part
@@ -63,7 +63,7 @@ def _log_ratio(n: IntArray, r: IntArray, w: IntArray) -> FloatArray:
         - _delta(whole - second)
         + _delta(rest)
     )
-    # q = 0 leaves C(r, r) = 1 below, q < 0 leaves C = 0; w = 0 leaves all of it.
+    # For q = 0 the denominator is C(r, r) = 1, for q < 0 it is 0; for w = 0 the ratio is 1.
     border = np.where(q == 0, log_binomial(n, r), np.inf)
     return np.where(inner, result, np.where(w > 0, border, 0.0))
 
@@ -87,7 +87,7 @@ _SMALL_DELTAS = _small_deltas()
 
 
 def _delta(z: FloatArray) -> FloatArray:
-    """Return log z! less Stirling's formula, for whole z >= 1."""
-    found = _SMALL_DELTAS[np.minimum(z, _TABLE_SIZE - 1).astype(np.int64)]
+    """Return delta(z), which is log z! minus Stirling's formula, for whole z >= 1."""
+    small = _SMALL_DELTAS[np.minimum(z, _TABLE_SIZE - 1).astype(np.int64)]
     large = z >= _TABLE_SIZE
-    return np.where(large, _series(np.maximum(z, _TABLE_SIZE)), found) if large.any() else found
+    return np.where(large, _series(np.maximum(z, _TABLE_SIZE)), small) if large.any() else small

@@ -1,4 +1,4 @@
-"""Classes of subsets: their sizes, what they lose against the true top set, and their members."""
+"""Classes of k-subsets of ranked features: their losses against the true top set, and members."""
 
 from functools import cached_property
 from itertools import islice
@@ -12,8 +12,8 @@ from dpsel.core.randomness import Randomness, integers_below
 from dpsel.records import frozen
 
 # A loss beyond log C(d, k) + 128 is as good as infinite: the class wins with a chance below
-# exp(-128). Capping there keeps every number that is compared small, whatever the scores, so
-# the rounding error of a comparison has a bound that does not depend on the data.
+# exp(-128). Capping losses there keeps every compared number small, whatever the scores are, so the
+# rounding error of a comparison has a bound that does not depend on the data.
 _CAP_MARGIN = 128.0
 
 
@@ -22,12 +22,12 @@ class LipschitzLosses:
     """Losses of the classes (h, t), in units of the noise; the top set loses 0.
 
     A class (h, t), 0 <= h < k < t <= d, holds the k-subsets whose best missing rank is h + 1 and
-    whose worst included rank is t. With scores x in units of their sensitivity it loses
+    whose worst included rank is t. With scores x in units of their sensitivity, its loss is
 
         (epsilon / 2) (gamma (x[k] - x[t]) + (1 - gamma) (x[h+1] - x[k])).
 
-    The cap keeps the utility Lipschitz: it is the larger of two Lipschitz functions, the
-    uncapped utility and the top set's less a constant.
+    With the cap the utility is still Lipschitz: it is the maximum of two Lipschitz functions, the
+    uncapped utility and the top set's utility minus a constant.
     """
 
     ranking: Ranking
@@ -35,7 +35,7 @@ class LipschitzLosses:
     gamma: float
     epsilon_per_unit: float
     margin: bool = False
-    """Whether the top set also gains by its distance from the best score that it leaves out."""
+    """Whether the top set also gains its lead over the best score that it leaves out."""
 
     @property
     def d(self) -> int:
@@ -43,7 +43,7 @@ class LipschitzLosses:
         return len(self.ranking)
 
     def __call__(self, h: IntArray, t: IntArray) -> FloatArray:
-        """Return the losses of the classes (h, t), elementwise; they grow with t, fall with h."""
+        """Return the losses of classes (h, t), elementwise; they grow with t and fall with h."""
         with np.errstate(over="ignore"):
             head = _finite(self.ranking.values(h + 1) - self._middle)
             tail = _finite(self._middle - self.ranking.values(t))
@@ -52,7 +52,7 @@ class LipschitzLosses:
 
     @cached_property
     def top_gain(self) -> float:
-        """Return what the top set gains over a loss of 0, at most the cap."""
+        """Return the gain of the top set with a margin, at most the cap; 0 without a margin."""
         if not self.margin:
             return 0.0
         with np.errstate(over="ignore"):
@@ -61,7 +61,7 @@ class LipschitzLosses:
 
     @property
     def _scale(self) -> float:
-        """Return the weight of a score; finite, so that nothing is multiplied by infinity."""
+        """Return the weight of a score, kept finite so that 0 times it is 0."""
         return min(0.5 * self.epsilon_per_unit, float(np.finfo(np.float64).max))
 
     @cached_property
@@ -71,7 +71,7 @@ class LipschitzLosses:
 
     @cached_property
     def cap(self) -> float:
-        """Return the largest loss that is told apart from an infinite one."""
+        """Return the cap on losses; any larger loss is as good as infinite."""
         return log_subsets(self.d, self.k) + _CAP_MARGIN
 
 
@@ -83,7 +83,7 @@ def log_subsets(d: int, k: int) -> float:
 def largest_noise(log_y: FloatArray) -> FloatArray:
     """Return -log(1 - exp(-y)): the largest of m draws of Exp(1), where y = E / m and E ~ Exp(1).
 
-    Kept in log space, it is exact for any m, and needs no switch to a Taylor series.
+    With log y as the input it is accurate for any m, without a Taylor series.
     """
     y = np.exp(np.maximum(log_y, -40.0))
     moderate = -np.log(-np.expm1(-np.minimum(y, 1.0)))
@@ -92,12 +92,12 @@ def largest_noise(log_y: FloatArray) -> FloatArray:
 
 
 def _finite(gaps: FloatArray) -> FloatArray:
-    """Replace an overflown gap by the largest number, so that 0 times it is 0."""
+    """Replace a gap that overflowed by the largest float, so that 0 times it is 0."""
     return np.minimum(gaps.astype(np.float64), np.finfo(np.float64).max)
 
 
 def uniform_members(h: IntArray, t: IntArray, k: int, rng: Randomness) -> IntArray:
-    """Return one row of k ranks for every class (h, t): ranks 1..h, a random body, and t.
+    """Return a uniform member of every class (h, t) as k ranks: 1..h, a random body, and t.
 
     The body is a uniform (k-h-1)-subset of the ranks h+2..t-1, by Floyd's algorithm
     (Bentley & Floyd 1987, "A sample of brilliance").
@@ -109,7 +109,7 @@ def uniform_members(h: IntArray, t: IntArray, k: int, rng: Randomness) -> IntArr
     """
     room = t - h - 2
     wanted = k - h - 1
-    # The steps of one row after the other: the last `wanted` of its places 0..room - 1.
+    # The steps of Floyd's algorithm for each class: the last `wanted` of its places 0..room - 1.
     ends = np.cumsum(wanted)
     steps = np.arange(wanted.sum()) + np.repeat(room - ends, wanted)
     drawn = zip(steps.tolist(), integers_below(rng, steps + 1).tolist(), strict=True)

@@ -1,6 +1,6 @@
 """What k rounds of the exponential mechanism cost together: epsilon and delta of a composition.
 
-docs/privacy.md, section 9, has the proofs.
+The proofs are in docs/explanation/privacy.md, section 9.
 """
 
 import math
@@ -11,27 +11,27 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from dpsel.core.arrays import FloatArray
 
-# The search of `concentrated_rho`: how far below the simple a, and how many steps; each keeps two
-# thirds of the logarithms that are left.
+# The search of `concentrated_rho`: how far below the simple log a it starts, and its number of
+# steps, each of which keeps two thirds of the interval.
 _REACH, _THIRDS = 32.0, 100
 _LARGEST_LOG = 700.0
 
-# Where `_recursive_epsilon` is asked for: with more rounds it takes seconds, beyond such an epsilon
-# a round it gains nothing, and below such a delta numbers are too small. It ends so near the
-# largest.
+# The limits of `_recursive_epsilon`: with more rounds it takes seconds, with a larger epsilon per
+# round it gains nothing, and with a smaller delta numbers underflow. `_NEAR` is its precision.
 _MOST_ROUNDS, _LARGEST_EPSILON, _LEAST_DELTA = 1000, 16.0, 1e-200
 _NEAR = 1.0 + 2.0**-11
 
-# `delta_of_rounds`: how far the grid goes, in standard deviations of the loss; what the values are
-# raised by at first, so that none is too small for its 53 bits; and by what factor in every round,
-# which is more than 2^12 roundings.
+# `delta_of_rounds`: how far the grid goes, in standard deviations of the loss; what is added to all
+# values at first, so that none is subnormal; and the factor that raises them in every round, which
+# is more than 2^12 roundings.
 _SPREAD, _FLOOR, _RAISED = 6.0, 1e-250, 1.0 + 2.0**-40
 
 
 def round_epsilon(epsilon: float, k: int, delta: float) -> float:
-    """Return the largest epsilon of each of k rounds of the exponential mechanism that is proven.
+    """Return the largest proven epsilon for each of k rounds of the exponential mechanism.
 
-    Three proofs: pure composition, zero-concentrated privacy, and the recursion of [DDR20].
+    It is the best of three proofs: pure composition, zero-concentrated privacy, and the recursion
+    of [DDR20].
 
     References:
         [DDR20] Dong, Durfee & Rogers (2020), "Optimal differential privacy composition for
@@ -48,10 +48,11 @@ def round_epsilon(epsilon: float, k: int, delta: float) -> float:
 
 @lru_cache(maxsize=64)
 def _recursive_epsilon(epsilon: float, k: int, delta: float, proven: float) -> float:
-    """Return an epsilon a round, `proven` or larger, for which `delta_of_rounds` is within delta.
+    """Return an epsilon per round, at least `proven`, for which `delta_of_rounds` is within delta.
 
-    Whatever is returned was checked itself: the search decides how good it is, not whether it is
-    right. A search takes 0.01 to 1 s, and evaluations and audits ask for the same one again.
+    The value that is returned was itself checked: the search decides how good it is, not whether it
+    is correct. A search takes 0.01 to 1 s, and evaluations and audits repeat the same one, so
+    results are cached.
     """
     low, high, factor = proven, 1.25 * proven, 1.25
     while high <= _LARGEST_EPSILON and delta_of_rounds(high, k, epsilon) <= delta:
@@ -66,22 +67,23 @@ def _recursive_epsilon(epsilon: float, k: int, delta: float, proven: float) -> f
 
 
 def delta_of_rounds(each: float, k: int, epsilon: float) -> float:
-    """Return a delta with which k rounds of the exponential mechanism at `each` have epsilon.
+    """Return a delta for which k rounds of the exponential mechanism at `each` have this epsilon.
 
     The loss of a round has a range of `each`: it lies between t - each and t for some t from 0 to
-    each. With F_0(x) = max(0, 1 - exp(x)) and a recursion that may choose t after every outcome,
+    each. Let F_0(x) = max(0, 1 - exp(x)), and let the recursion choose t after every outcome:
 
         F_j(x) = max over t of p_t F_(j-1)(x - t) + (1 - p_t) F_(j-1)(x - t + each),
         p_t = (1 - exp(t - each)) / (1 - exp(-each)),
 
-    F_k(epsilon) is the smallest such delta. It is bounded from above, on a grid of x.
+    F_k(epsilon) is the smallest such delta. What is returned is an upper bound of it, computed on a
+    grid of x.
     """
     steps = _steps_of_a_round(k)
     step = each / steps
     reach = math.ceil(_SPREAD * 0.5 * math.sqrt(k) * steps)
     below = min(k * steps, math.ceil(min(epsilon / step, float(k * steps))) + reach)
     above = min(k * steps, reach)
-    # A bit too low, by more than the roundings: F falls with x.
+    # F falls with x, so x is lowered by more than all roundings.
     x = epsilon + step * np.arange(-below, above + 1) - 2.0**-40 * (epsilon + k * each)
     values = _FLOOR - np.expm1(np.minimum(0.0, x))
     for _ in range(k):
@@ -90,20 +92,21 @@ def delta_of_rounds(each: float, k: int, epsilon: float) -> float:
 
 
 def _steps_of_a_round(k: int) -> int:
-    """Return how many steps of the grid a round has: a power of 2, so that a step is exact.
+    """Return the number of grid steps per round: a power of 2, so that each / steps is exact.
 
-    The error is of the order of 1 / steps^2, and time grows with k^1.5 steps^2.
+    The error is of the order of 1 / steps^2, and the time grows with k^1.5 steps^2.
     """
     return min(64, max(4, 1 << int(math.log2(200.0 / k**0.6))))
 
 
 def _after_a_round(values: FloatArray, each: float, steps: int) -> FloatArray:
-    """Return upper bounds of F_j on a grid from upper bounds of F_(j-1).
+    """Return upper bounds of F_j on the grid, given upper bounds of F_(j-1).
 
-    Between neighbors of the grid F_(j-1) lies below the straight line through them, as a function
-    of u = exp(x): it is convex, a largest of linear functions. Between two neighboring t the lines
-    make the sum A + B s + C / s, with s = exp(t), which is no more than the straight line between
-    its ends and a parabola above it, 4 `bulge` high times l (1 - l); its largest value is known.
+    As a function of u = exp(x), F_(j-1) is a maximum of linear functions and so convex: between
+    two neighboring grid points it lies below the straight line through them. With those lines, the
+    sum to maximize over t is A + B s + C / s between two neighboring t, where s = exp(t). That is
+    at most the straight line between its ends plus the parabola 4 `bulge` l (1 - l), for l from 0
+    to 1, whose maximum is known.
     """
     step, count = each / steps, len(values)
     padded = _padded(values, step, steps)
@@ -111,23 +114,23 @@ def _after_a_round(values: FloatArray, each: float, steps: int) -> FloatArray:
     i = np.arange(steps + 1)[:, None]
     p = np.expm1(-step * (steps - i)) / math.expm1(-each)
     rest = np.expm1(step * i) / math.expm1(each)
-    # In row i of either is the value at x - i step; for the rest, at x - i step + each.
+    # Row i of the first factor holds the values at x - i step, of the second at x - i step + each.
     windows, falls = sliding_window_view(padded, count), sliding_window_view(drops, count)
     at = p * windows[steps + 1 : 0 : -1] + rest * windows[2 * steps + 1 : steps : -1]
     bent = falls[steps:0:-1] - math.exp(-each) * falls[2 * steps : steps : -1]
     bulge = bent * (math.expm1(step) / (-4.0 * math.expm1(-each)))
     slope = np.abs(at[1:] - at[:-1])
-    # Where the line is too steep for the parabola to matter, the sum is the larger end.
+    # Where the line is so steep that the parabola does not matter, the maximum is the larger end.
     bulge = np.maximum(np.maximum(bulge, 0.25 * slope), np.finfo(np.float64).tiny)
     largest = 0.5 * (at[1:] + at[:-1]) + bulge + slope * (slope / (16.0 * bulge))
     return np.asarray(largest.max(axis=0))
 
 
 def _padded(values: FloatArray, step: float, steps: int) -> FloatArray:
-    """Return the values with bounds of those that the grid has not, on either side.
+    """Return the values with upper bounds for the points beyond the grid, on both sides.
 
-    F falls, so beyond the end it is no larger than there. Before the start it lies below the
-    straight line from 1 at u = 0.
+    F falls, so beyond the end it is no larger than at the end. Before the start it lies below the
+    straight line in u that starts at 1 for u = 0.
     """
     first = float(values[0])
     before = first + max(0.0, 1.0 - first) * -np.expm1(-step * np.arange(steps + 1, 0, -1))
@@ -135,7 +138,7 @@ def _padded(values: FloatArray, step: float, steps: int) -> FloatArray:
 
 
 def concentrated_rho(epsilon: float, delta: float) -> float:
-    """Return the largest rho that is found for which rho-zCDP implies (epsilon, delta)-DP.
+    """Return the largest rho that a search finds for which rho-zCDP implies (epsilon, delta)-DP.
 
     A round with epsilon_0 is epsilon_0^2 / 8-zCDP, because its loss has a range of epsilon_0
     [CR21], so k rounds are rho-zCDP with rho = k epsilon_0^2 / 8 [BS16]. They are
@@ -144,9 +147,10 @@ def concentrated_rho(epsilon: float, delta: float) -> float:
         exp((alpha - 1) (alpha rho - epsilon)) (1 - 1 / alpha)^alpha / (alpha - 1) <= delta,
         rho <= (epsilon - log(1/delta) / a + log(1 + a) / a + log(1 + 1/a)) / (1 + a).
 
-    Every a proves its own rho, so the search decides how good rho is, not whether it is right. The
-    log of the left side is convex in a, so the bound of rho has a single top: below the best a
-    without the last two terms, sqrt(log(1/delta) / rho). There no term is above epsilon + 745.
+    Every a proves its own rho, so the search decides how good rho is, not whether it is correct.
+    The log of the left side is convex in a, so the bound of rho has a single maximum. It lies below
+    the best a without the last two terms, sqrt(log(1/delta) / rho). There no term is above
+    epsilon + 745.
 
     References:
         [CR21] Cesar & Rogers (2021), "Bounding, concentrating, and truncating".

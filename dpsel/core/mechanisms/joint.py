@@ -1,19 +1,22 @@
-"""The joint exponential mechanism: all k features at once, by the largest miss.
+"""The joint exponential mechanism: all k features are drawn at once, by their largest miss.
 
 A sequence s of k different features has the utility -miss(s), where miss(s) is the largest of
-x[j] - x_{s_j}: how far its j-th feature falls behind the j-th largest score [GJMR22]. For scores
-that may all move either way a miss moves by at most 2 between neighbors. For k = 1 the miss of
-feature i is x[1] - x_i, where x[1] is the same for all: without it, it moves by at most 1.
+x[j] - x_{s_j}: how far its j-th feature falls behind the j-th largest score [GJMR22]. If all scores
+may move either way, a miss moves by at most 2 between neighbors. For k = 1 the miss of feature i is
+x[1] - x_i. Since x[1] is the same for all features it can be left out, and the rest moves by at
+most 1.
 
 Sampling is exact and needs no table of all d k misses. exp(-a miss(s)) is the chance that an
-exponential time of rate a is at least miss(s); so a time tau with a density proportional to
-exp(-a tau) m(tau), where m(tau) counts the sequences with a miss of at most tau, and then a uniform
-one of those, have the right law. m(tau) is the product of n_j(tau) - j + 1, where n_j(tau) features
-have a score of at least x[j] - tau. tau is drawn by rejection from steps on a grid that is
-refined until log m rises by at most 1 a step: a step with a chance in proportion to
-m(right) (exp(-left) - exp(-right)), a time in it, kept with the chance m(tau) / m(right). Each try
-ends at a sequence s with a chance proportional to exp(-miss(s)): m(right) and m(tau) cancel, and so
-do their roundings. docs/privacy.md, section 7, has the argument in full.
+exponential time of rate a is at least miss(s). Let m(tau) count the sequences with a miss of at
+most tau. Drawing a time tau with a density proportional to exp(-a tau) m(tau), and then a uniform
+one of those sequences, has the right law. m(tau) is the product of n_j(tau) - j + 1, where n_j(tau)
+is the number of features with a score of at least x[j] - tau.
+
+tau is drawn by rejection, on a grid that is refined until log m rises by at most 1 per step: draw a
+step with a chance proportional to m(right) (exp(-left) - exp(-right)), draw a time in it, and
+accept it with the chance m(tau) / m(right). Each try ends at a sequence s with a chance
+proportional to exp(-miss(s)): m(right) and m(tau) cancel, and so do their roundings. The full
+argument is in docs/explanation/privacy.md, section 7.
 """
 
 import bisect
@@ -52,7 +55,7 @@ def joint(scores: Scores, k: int, epsilon: float, rng: Randomness, *, draws: int
     check_epsilon(epsilon)
     if k == d:
         return np.tile(np.arange(d), (draws, 1))
-    # Up to here times count: a larger miss is as good as any other, with a chance below exp(-128).
+    # Times are cut off here: all larger misses count as equal, and their chance is below exp(-128).
     limit = k * math.log(d) + 128.0
     effective = effective_epsilon(epsilon, rounding_cost(k + 64, limit))
     weight = (0.5 if k == 1 else 0.25) * effective
@@ -62,7 +65,7 @@ def joint(scores: Scores, k: int, epsilon: float, rng: Randomness, *, draws: int
 
 
 class _Misses:
-    """Counts of sequences by their largest miss, for scores in units of the exponential time."""
+    """Counts of sequences by their largest miss; scores are in units of the exponential time."""
 
     def __init__(self, values: FloatArray, k: int, limit: float) -> None:
         self.ranking = Ranking(values)
@@ -74,21 +77,21 @@ class _Misses:
         self._log_counts = self.log_count(self._grid)
 
     def counts(self, tau: FloatArray) -> IntArray:
-        """Return n_j(tau): how many features reach x[j] - tau. A row for each tau."""
+        """Return n_j(tau), the number of features that reach x[j] - tau; one row per tau."""
         reach = self._below[self._places][None, :] + tau[:, None]
-        found = np.searchsorted(self._below, reach, side="right")
+        counts = np.searchsorted(self._below, reach, side="right")
         # At the limit every sequence counts.
-        return np.where(tau[:, None] >= self._limit, len(self._below), found)
+        return np.where(tau[:, None] >= self._limit, len(self._below), counts)
 
     def log_count(self, tau: FloatArray) -> FloatArray:
         """Return log m(tau)."""
-        found: FloatArray = np.log(self.counts(tau) - self._places).sum(axis=1)
-        return found
+        log_m: FloatArray = np.log(self.counts(tau) - self._places).sum(axis=1)
+        return log_m
 
     def _draw(self, rng: Randomness) -> float:
-        """Return a time with a density proportional to exp(-tau) m(tau)."""
+        """Draw a time with a density proportional to exp(-tau) m(tau)."""
         left, right = self._grid[:-1], self._grid[1:]
-        # Steps of the upper bound m(right) exp(-tau), and the rest beyond the limit.
+        # The log mass of each step under the bound m(right) exp(-tau), and that beyond the limit.
         log_steps = np.append(
             self._log_counts[1:] - left + np.log(-np.expm1(left - right)),
             self._log_counts[-1] - self._limit,
@@ -98,18 +101,18 @@ class _Misses:
             if step == len(left):
                 return self._limit
             tau = left[step] + truncated_exponential(rng, float(right[step] - left[step]))
-            # Rounding may overshoot, and what is accepted is compared with the end of the step.
+            # Rounding may overshoot; acceptance assumes a time that is not beyond its step.
             tau = min(tau, right[step])
             accept = self.log_count(np.array([tau]))[0] - self._log_counts[step + 1]
             if -exponentials(rng, 1)[0] < accept:
                 return float(tau)
 
     def _sequence(self, tau: float, rng: Randomness) -> IntArray:
-        """Return the ranks of a uniform sequence with a miss of at most tau."""
+        """Draw a uniform sequence with a miss of at most tau, and return its ranks."""
         room = self.counts(np.array([tau]))[0] - self._places
         taken: list[int] = []
         for pick in integers_below(rng, room).tolist():
-            # The pick-th of the ranks that are still free: step over the taken ones.
+            # Take the pick-th rank that is still free, stepping over those taken.
             place = pick
             for rank in taken:
                 if rank > place:
@@ -133,9 +136,9 @@ class _Misses:
 def truncated_exponential(rng: Randomness, width: float) -> float:
     """Return an exponential draw, given that it is below `width`.
 
-    A draw modulo `width` has that law, as exponential draws have no memory, and the remainder is
-    exact in floating point. A logarithm of uniforms would not do: it has no values near the end of
-    a step that is wider than 37.
+    A draw modulo `width` has that law, because the exponential law has no memory, and the remainder
+    is exact in floating point. The logarithm of a uniform would not do: it has no values near the
+    end of a step that is wider than 37.
 
     Privacy:
         Guarantee: none of its own; see `joint`.

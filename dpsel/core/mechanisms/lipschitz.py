@@ -1,4 +1,4 @@
-"""The Lipschitz mechanisms, canonical and with a margin: one noisy comparison of all k-subsets."""
+"""The Lipschitz mechanisms, canonical and margin: one noisy comparison of all k-subsets."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,7 +18,7 @@ from dpsel.errors import UsageError
 
 
 def check_gamma(gamma: float) -> float:
-    """Return a gamma between 0 and 1."""
+    """Return gamma, or refuse it if it is not between 0 and 1."""
     if not 0.0 <= gamma <= 1.0:
         raise UsageError(f"gamma must be between 0 and 1, got {gamma:g}")
     return gamma
@@ -29,7 +29,7 @@ CLASSES: dict[Sampler, Callable[[LipschitzLosses, int, Randomness], tuple[IntArr
     Sampler.DIRECT: direct_classes,
 }
 
-# From here on one sort of everything beats looking up the winners of each draw.
+# With so many draws, or so few features, sorting all indices is faster than looking up winners.
 _MANY_DRAWS = 4
 _SMALL = 1 << 14
 
@@ -48,9 +48,9 @@ def canonical_lipschitz(
     """Select k features `draws` times: an array of `draws` rows of k ascending indices.
 
     A subset S has the utility gamma min_S x - (1-gamma) max(max_{not S} x, min_S x), for scores
-    x in units of their sensitivity. It moves by at most 1 between neighbors. Every subset
-    gets epsilon / 2 times its utility plus an Exp(1) draw, and the largest wins. Where utilities
-    move by less, epsilon counts for more: see `largest_move`.
+    x in units of their sensitivity. The utility moves by at most 1 between neighbors. Every subset
+    gets epsilon / 2 times its utility plus an Exp(1) draw, and the largest value wins. If utilities
+    move by less than 1, they get a larger weight: see `largest_move`.
 
     Privacy:
         Domain: finite scores, at least k of them.
@@ -69,7 +69,7 @@ def canonical_lipschitz(
         draws: How many independent selections to make.
         gamma: The weight of the worst included score against the best missing one.
         sampler: How to draw; the law is the same.
-        margin: Whether the set of the k best gains by how much it is ahead, times 1 - gamma.
+        margin: Whether the set of the k best also gains its lead, times 1 - gamma.
 
     Raises:
         UsageError: If k, epsilon or gamma does not fit; never because of a score.
@@ -94,16 +94,17 @@ def canonical_lipschitz(
 
 
 margin_lipschitz = partial(canonical_lipschitz, margin=True)
-"""The same with a margin: no subset but that of the k best scores has another utility."""
+"""The same with a margin: only the subset of the k best scores has a different utility."""
 
 
 def largest_move(d: int, k: int, gamma: float, *, margin: bool) -> float:
-    """Return by how much utilities move between neighbors, but for what they have in common.
+    """Return how far utilities move between neighbors, apart from a term common to all subsets.
 
-    What is the same for all subsets changes no comparison. Mostly it is nothing, and they move by
-    1. For k = 1 and gamma = 1/2, without a margin, the utility of {i} is (x_i - x[1]) / 2 for every
-    i: without the common x[1] it moves by 1/2. For k = d-1 that of all but i is (x[d] - x_i) / 2.
-    Both are permute-and-flip, to select or to leave out one feature, and take twice the epsilon.
+    A term that is the same for all subsets changes no comparison. Usually there is none, and
+    utilities move by 1. For k = 1 and gamma = 1/2, without a margin, the utility of {i} is
+    (x_i - x[1]) / 2 for every i: without the common x[1] it moves by 1/2. For k = d-1 the utility
+    of all features but i is (x[d] - x_i) / 2. Both cases are permute-and-flip, which selects or
+    leaves out one feature, and can use twice the epsilon.
     """
     return 0.5 if not margin and gamma == 0.5 and k in (1, d - 1) else 1.0
 
@@ -111,11 +112,11 @@ def largest_move(d: int, k: int, gamma: float, *, margin: bool) -> float:
 def float_slack(d: int, k: int) -> float:
     """Return how much of epsilon pays for rounding: 4 eta, where no value is off by more than eta.
 
-    A winner under rounding would win exactly if its noise were 2 eta larger, which changes its
-    chance by a factor of at most exp(2 eta), on either of two neighbors. Every number behind a
-    value is below log C(d, k) + 1024 in size, and 256 roundings are more than any value has.
-    With nothing of epsilon left, the scores have no weight at all, and nothing is lost.
-    docs/privacy.md has the argument in full.
+    A winner with rounding would also win in exact arithmetic if its noise were 2 eta larger. That
+    changes its chance by a factor of at most exp(2 eta), on each of two neighbors. Every number
+    behind a value is below log C(d, k) + 1024 in size, and no value has as many as 256 roundings.
+    If this uses up all of epsilon, the scores have no weight, and nothing is lost.
+    The full argument is in docs/explanation/privacy.md.
     """
     eta = 256 * 2.0**-52 * (log_subsets(d, k) + 1024.0)
     return 4.0 * eta

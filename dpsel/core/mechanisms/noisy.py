@@ -1,4 +1,4 @@
-"""Mechanisms that add noise to every score: peeling, and one-shot Laplace."""
+"""Mechanisms that add noise to every score: peeling and one-shot Laplace."""
 
 import math
 from collections.abc import Callable
@@ -17,11 +17,11 @@ _VALUES_AT_ONCE = 1 << 21
 
 
 def weighted_scores(scores: Scores, k: int, epsilon_per_unit: float, limit: float) -> FloatArray:
-    """Return epsilon_per_unit times the scores' distance from the k-th, cut off at `limit`.
+    """Return epsilon_per_unit times each score's distance from the k-th, clipped to `limit`.
 
-    The k-th largest score moves by no more than any score, and the larger or smaller of two numbers
-    that move by at most 1 does so too: cutting off keeps the sensitivity, and the numbers small,
-    whatever the scores. The limit is so large that what is cut off hardly ever matters.
+    The k-th largest score moves no farther than any score, and the larger or smaller of two numbers
+    that move by at most 1 moves by at most 1 too. So clipping keeps the sensitivity, and keeps the
+    numbers small whatever the scores are. The limit is so large that clipping hardly ever matters.
     """
     values = scores.values
     kth = np.partition(values, len(values) - k)[len(values) - k]
@@ -33,33 +33,33 @@ def weighted_scores(scores: Scores, k: int, epsilon_per_unit: float, limit: floa
 
 
 def single_limit(d: int) -> float:
-    """Return the limit for a comparison of d values: beyond it a chance is below exp(-128)."""
+    """Return the limit for a comparison of d values: beyond it chances are below exp(-128)."""
     return math.log(d) + 128.0
 
 
 def rounding_cost(comparisons: int, limit: float) -> float:
-    """Return how much of epsilon pays for rounding in so many noisy comparisons.
+    """Return how much of epsilon pays for the rounding in this many noisy comparisons.
 
     A value has fewer than 16 roundings of numbers below limit + 1024. By the argument of
-    docs/privacy.md, section 7, each comparison costs 4 times their sum.
+    docs/explanation/privacy.md, section 7, each comparison costs 4 times their sum.
     """
     return 4.0 * comparisons * 16 * 2.0**-52 * (limit + 1024.0)
 
 
 def effective_epsilon(epsilon: float, cost: float) -> float:
-    """Return the epsilon that a mechanism runs with, so that `cost` is paid and epsilon is kept.
+    """Return the epsilon to run a mechanism with, so that with `cost` it stays within epsilon.
 
-    A ledger charges the shortest decimal that stands for epsilon, which may be smaller by one part
-    in 2^53, and the weight of a score is computed from epsilon with a few roundings: 2^-48 of it
-    pays for both, however large it is.
+    A ledger charges the shortest decimal that reads as epsilon, which may be smaller by one part in
+    2^53, and the weight of a score is computed from epsilon with a few roundings. 2^-48 of epsilon
+    pays for both, however large epsilon is.
     """
     return max(0.0, epsilon * (1.0 - 2.0**-48) - cost)
 
 
 def effective_delta(delta: float, cost: float) -> float:
-    """Return the delta that a mechanism runs with, so that delta is kept where rounding costs so.
+    """Return the delta to run a mechanism with, so that with the cost of rounding delta is kept.
 
-    Rounding changes the chance of an outcome by a factor of at most exp(cost / 2), on either of two
+    Rounding changes the chance of an outcome by a factor of at most exp(cost / 2), on each of two
     neighbors: (epsilon', delta') becomes (epsilon' + cost, delta' exp(cost / 2)).
     """
     return delta * math.exp(-0.5 * cost) * (1.0 - 2.0**-48)
@@ -72,7 +72,7 @@ def noisy_top_k(
     rng: Randomness,
     noise: Callable[[Randomness, int], FloatArray],
 ) -> IntArray:
-    """Return rows of the ascending indices of the k largest values, each with noise of its own.
+    """Return the indices of the k largest noisy values, ascending, one row per draw.
 
     Privacy:
         Guarantee: that of the mechanism, which sets the weight of the values against the noise.
@@ -89,7 +89,7 @@ def noisy_top_k(
     return np.sort(rows, axis=1)
 
 
-# What the theorem for a delta asks for.
+# The limits of the theorem for a delta: [QSZ21], theorem 2.2.
 _LARGEST_EPSILON, _LARGEST_DELTA = 0.2, 0.05
 
 
@@ -104,13 +104,13 @@ def oneshot_laplace(
 ) -> IntArray:
     """Select k features `draws` times: an array of `draws` rows of k ascending indices.
 
-    Pure: Laplace noise of scale 2 min(k, d-k) Delta / epsilon ([QSZ21], theorem 2.1, has 2 k). Fix
-    the noise of all but the selected: they win if each one's noise passes a bound that moves by at
-    most 2 Delta between neighbors, which changes the chance of each by at most exp(epsilon / k). Or
-    fix the noise of the selected: the d-k others lose if each one's noise stays below such a bound,
-    which changes the chance of each by at most exp(epsilon / (d-k)). With delta:
-    a scale of 8 Delta sqrt(k log(d / delta)) / epsilon does, for epsilon <= 0.2 and delta <= 0.05
-    ([QSZ21], theorem 2.2); the smaller scale is taken.
+    Without delta, the noise is Laplace with scale 2 min(k, d-k) Delta / epsilon ([QSZ21], theorem
+    2.1, has 2 k). Proof: fix the noise of all features but the selected ones. These win if the
+    noise of each passes a bound that moves by at most 2 Delta between neighbors, which changes the
+    chance of each by at most exp(epsilon / k). Or fix the noise of the selected features: the d-k
+    others lose if the noise of each stays below such a bound, which changes the chance of each by
+    at most exp(epsilon / (d-k)). With delta, a scale of 8 Delta sqrt(k log(d / delta)) / epsilon is
+    enough, for epsilon <= 0.2 and delta <= 0.05 ([QSZ21], theorem 2.2); the smaller scale is used.
 
     Privacy:
         Domain: finite scores, at least k of them.
@@ -138,7 +138,7 @@ def oneshot_laplace(
 
 
 def check_oneshot(epsilon: float, delta: float) -> None:
-    """Refuse what the theorem does not cover."""
+    """Refuse an epsilon and a delta that the theorem for a delta does not cover."""
     if delta > 0 and (epsilon > _LARGEST_EPSILON or delta > _LARGEST_DELTA):
         raise UsageError(
             f"with --delta, oneshot-laplace needs an epsilon of at most {_LARGEST_EPSILON} and a "
@@ -171,8 +171,8 @@ def peeling(
     """Select k features `draws` times: an array of `draws` rows of k ascending indices.
 
     The k largest of score + Gumbel noise have the law of k rounds of the exponential mechanism
-    without replacement [DR19]. Pure: each round has epsilon / k. With delta: as much as
-    `round_epsilon` proves for k rounds that may depend on what came out before.
+    without replacement [DR19]. Without delta, each round has epsilon / k. With delta, each round
+    has what `round_epsilon` proves for k rounds that may depend on the earlier outcomes.
 
     Privacy:
         Domain: finite scores, at least k of them.
@@ -192,7 +192,7 @@ def peeling(
     if k == d:
         return np.tile(np.arange(d), (draws, 1))
     limit = single_limit(d)
-    # With a delta, one more for the roundings of a round's epsilon.
+    # With delta, one more comparison pays for the roundings of a round's epsilon.
     cost = rounding_cost(k + (delta > 0.0), limit)
     effective, spent = effective_epsilon(epsilon, cost), effective_delta(delta, cost)
     values = weighted_scores(scores, k, 0.5 * round_epsilon(effective, k, spent), limit)

@@ -1,9 +1,10 @@
 """Permute-and-flip, peeled: k rounds of report-noisy-max with exponential noise.
 
-A round need not draw a noise for every feature. Features are ranked by score; those of an interval
-of ranks have their largest noise in one draw, at a uniform place. That place splits the interval in
-two, whose largest noises are smaller: fresh draws by the lack of memory, as in the lazy sampler of
-the Lipschitz mechanisms. Intervals are opened in the order of the best value that they can hold.
+A round does not draw noise for every feature. Features are ranked by score. For an interval of
+ranks, one draw gives the largest noise, and another its place, which is uniform. That place splits
+the interval in two, whose largest noises are smaller. They are fresh draws, because the exponential
+law has no memory, as in the lazy sampler of the Lipschitz mechanisms. Intervals are opened in the
+order of the best value that they can hold.
 """
 
 import heapq
@@ -32,8 +33,9 @@ def permute_and_flip(
 ) -> IntArray:
     """Select k features `draws` times: an array of `draws` rows of k ascending indices.
 
-    Each round, at epsilon / k, takes the largest of score times epsilon / (2 k Delta) plus an
-    Exp(1) draw, which is permute-and-flip [MS20, DKSSXZ21], and takes that feature out.
+    Each round, at epsilon / k, selects the feature with the largest score times
+    epsilon / (2 k Delta) plus an Exp(1) draw, which is permute-and-flip [MS20, DKSSXZ21]. The
+    feature is left out of later rounds.
 
     Privacy:
         Domain: finite scores, at least k of them.
@@ -64,7 +66,7 @@ def permute_and_flip(
 
 
 def _rounds(ranked: list[float], k: int, source: "_Draws") -> list[int]:
-    """Return the ranks, from 0, of k rounds."""
+    """Return the ranks, from 0, that k rounds select."""
     taken: list[int] = []
     for _ in range(k):
         borders = [-1, *sorted(taken), len(ranked)]
@@ -101,12 +103,12 @@ def _one_round(ranked: list[float], segments: list[tuple[int, int]], source: "_D
 
 
 def _noise(y: float) -> float:
-    """Return the noise of a smallest y: see `largest_noise`."""
+    """Return the largest noise of an interval from its y: see `largest_noise`."""
     return -math.log(-math.expm1(-y)) if y < 1.0 else -math.log1p(-math.exp(-y))
 
 
 class _Draws:
-    """Single draws, taken from arrays of many."""
+    """Single draws, made many at a time."""
 
     def __init__(self, rng: Randomness) -> None:
         self._rng = rng

@@ -1,4 +1,4 @@
-"""Order statistics of a score vector, and the features behind chosen ranks."""
+"""Scores by rank, and the features at chosen ranks."""
 
 import numpy as np
 
@@ -10,10 +10,10 @@ _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Ranking:
-    """Scores in descending order: rank 1 is the largest. Equal scores rank by index, backwards.
+    """Scores in descending order: rank 1 is the largest. Equal scores rank by descending index.
 
-    Sorting values alone is several times faster than sorting indices with them, so the
-    indices of the few ranks that a draw needs are looked up afterwards.
+    Sorting the values alone is several times faster than sorting indices with them, so the indices
+    of the few ranks that a draw needs are looked up afterwards.
     """
 
     def __init__(self, values: NumberArray) -> None:
@@ -32,13 +32,13 @@ class Ranking:
         return self._ascending[len(self) - ranks]
 
     def indices(self, ranks: IntArray) -> IntArray:
-        """Return the positions of the scores at distinct `ranks`, by sorting everything once."""
+        """Return the indices of the scores at distinct `ranks`; the first call sorts them all."""
         if self._order is None:
             self._order = np.argsort(self._values, kind="stable")
         return self._order[len(self) - ranks]
 
     def few_indices(self, ranks: IntArray) -> IntArray:
-        """Return the same as `indices`, as a set, for one short list of ranks of many scores."""
+        """Return the same indices as `indices`, in any order, for a few ranks of many scores."""
         wanted = np.sort(self.values(ranks))
         table = np.zeros(1 << _TABLE_BITS, dtype=np.bool_)
         table[_buckets(wanted)] = True
@@ -50,21 +50,22 @@ class Ranking:
             ]
         )
         candidates = candidates[_among(wanted, self._values[candidates])]
-        # Their places among each other, then among all scores: ties are complete on both sides.
+        # All scores that are equal to a wanted one are candidates, so a candidate's place among
+        # its equals here is also its place among its equals in the whole order.
         candidates = candidates[np.argsort(self._values[candidates], kind="stable")]
-        found = self._values[candidates]
-        places_here = np.arange(len(found)) - np.searchsorted(found, found)
-        places = np.searchsorted(self._ascending, found) + places_here
+        values = self._values[candidates]
+        places_in_tie = np.arange(len(values)) - np.searchsorted(values, values)
+        places = np.searchsorted(self._ascending, values) + places_in_tie
         return candidates[_among(np.sort(len(self) - ranks), places)]
 
 
 def _among(wanted: NumberArray, values: NumberArray) -> BoolArray:
-    """Return which values are among some in ascending order; `np.isin` imports a lot at first."""
+    """Return which values are among `wanted`, which is sorted. `np.isin` is slow to import."""
     near = np.searchsorted(wanted, values)
-    found: BoolArray = wanted[np.minimum(near, len(wanted) - 1)] == values
-    return found
+    is_wanted: BoolArray = wanted[np.minimum(near, len(wanted) - 1)] == values
+    return is_wanted
 
 
 def _buckets(values: NumberArray) -> WordArray:
-    """Hash 64-bit numbers to 16 bits; equal numbers meet in one bucket."""
+    """Hash 64-bit numbers to 16 bits; equal numbers share a bucket."""
     return (values.view(np.uint64) * _MIXER) >> np.uint64(64 - _TABLE_BITS)

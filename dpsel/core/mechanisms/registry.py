@@ -15,7 +15,7 @@ from dpsel.records import frozen
 
 @frozen
 class Mechanism:
-    """A private selection, and the parameters it takes with what they are if not given."""
+    """A mechanism, and its parameters with their defaults."""
 
     draw_sets: Callable[..., IntArray]
     """(scores, k, epsilon, rng, *, draws, and the parameters) -> rows of ascending indices.
@@ -27,12 +27,12 @@ class Mechanism:
     """Refuses an epsilon and a delta that the mechanism cannot keep."""
 
     def parameters(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all parameters, of which some were given, and are not None."""
-        asked = {key: value for key, value in given.items() if value is not None}
-        for key in asked:
+        """Return all parameters: the defaults, overridden by what was given and is not None."""
+        chosen = {key: value for key, value in given.items() if value is not None}
+        for key in chosen:
             if key not in self.defaults:
                 raise UsageError(f"--{key} does not apply to the mechanism {name}")
-        return {**self.defaults, **asked}
+        return {**self.defaults, **chosen}
 
 
 _LIPSCHITZ = {"gamma": 0.5, "sampler": Sampler.LAZY}
@@ -48,7 +48,7 @@ MECHANISMS: dict[str, Mechanism] = {
 
 
 def find_mechanism(name: str) -> Mechanism:
-    """Return the mechanism of that name."""
+    """Return the mechanism with this name."""
     if name not in MECHANISMS:
         raise UsageError(f"mechanism must be one of {', '.join(MECHANISMS)}, got {name}")
     return MECHANISMS[name]

@@ -1,4 +1,4 @@
-"""Two samplers of one law: direct looks at every class of subsets, lazy at almost none."""
+"""Two samplers of the same law: direct looks at every class of subsets, lazy at very few."""
 
 import bisect
 import math
@@ -52,16 +52,17 @@ def direct_classes(
 def log_class_size(h: IntArray, t: IntArray, k: int) -> FloatArray:
     """Return the log of C(t-h-2, k-h-1), the number of subsets in the class (h, t), t > k.
 
-    The paper prints C(t-h-1, k-h-1), whose classes overlap: that mechanism is not private.
+    The paper prints C(t-h-1, k-h-1). Classes of that size overlap, and the mechanism would not be
+    private.
     """
     return log_binomial(t - h - 2, k - h - 1)
 
 
 _NODES_AT_ONCE = 1 << 18
-# Splitting costs the same for a handful of nodes as for this many.
+# Splitting this many nodes takes about as long as splitting a handful.
 _CHEAP_NODES = 1 << 10
 _MOST_PARTS = 32
-# Shares of small nodes are computed with errors far below this: see `share_doubt`.
+# The errors of the shares of small nodes are far below this: see `share_doubt`.
 _DOUBT = 1e-9
 
 
@@ -84,7 +85,7 @@ def lazy_classes(losses: LipschitzLosses, draws: int, rng: Randomness) -> tuple[
 
 @frozen
 class _Nodes:
-    """Classes (h, t1..t2) of some draw, with the log of their smallest y."""
+    """Nodes: the classes (h, t1..t2) of a draw, with the log of their smallest y."""
 
     draw: IntArray
     h: IntArray
@@ -101,10 +102,10 @@ class _Nodes:
 def _lazy_classes(
     losses: LipschitzLosses, draws: int, rng: Randomness
 ) -> tuple[IntArray, IntArray]:
-    """Draw the winners of a number of draws that fits in memory."""
+    """Return the winners of `draws` draws, which must fit in memory at once."""
     best_h = np.full(draws, losses.k - 1)
     best_t = np.full(draws, losses.k)
-    # The top set is a class of its own, of one subset and no loss.
+    # The top set is a class by itself, with one subset and no loss.
     floor = largest_noise(np.log(exponentials(rng, draws))) + losses.top_gain
     nodes = _whole_rows(losses, draws, rng)
     while nodes.draw.size:
@@ -122,7 +123,7 @@ def _lazy_classes(
 
 
 def _whole_rows(losses: LipschitzLosses, draws: int, rng: Randomness) -> _Nodes:
-    """Return one node for every h, with all its classes, for every draw."""
+    """Return one node for every h and every draw, with all classes of that h."""
     k, d = losses.k, losses.d
     h = np.tile(np.arange(k), draws)
     t1 = np.full(h.size, k + 1)
@@ -134,10 +135,10 @@ def _whole_rows(losses: LipschitzLosses, draws: int, rng: Randomness) -> _Nodes:
 
 
 def _split(nodes: _Nodes, k: int, rng: Randomness) -> _Nodes:
-    """Split every node in parts, and give the smallest y to one in proportion to its size."""
+    """Split every node into parts; a part drawn in proportion to its size keeps the smallest y."""
     count = nodes.h.size
     parts = min(_MOST_PARTS, max(2, _CHEAP_NODES // max(1, count)))
-    # Rows are nodes, columns parts; a part may be empty, and is left out at the end.
+    # Rows are nodes and columns are parts. Parts may be empty; these are dropped at the end.
     width = (nodes.t2 - nodes.t1 + 1)[:, None]
     edges = nodes.t1[:, None] + width * np.arange(parts + 1) // parts
     t1, t2 = edges[:, :-1], edges[:, 1:] - 1
@@ -154,7 +155,7 @@ def _split(nodes: _Nodes, k: int, rng: Randomness) -> _Nodes:
 def _parts_with_smallest(
     h: IntArray, edges: IntArray, log_size: FloatArray, k: int, rng: Randomness
 ) -> IntArray:
-    """Return for every node a part, drawn in exact proportion to the sizes of its parts."""
+    """Return one part of every node, drawn in exact proportion to the sizes of its parts."""
     words = rng.words(len(h))
     sizes = np.exp(log_size - log_size.max(axis=1, keepdims=True, initial=-np.inf))
     borders = np.cumsum(sizes, axis=1)
@@ -167,19 +168,21 @@ def _parts_with_smallest(
 
 
 def share_doubt(h: IntArray, t2: IntArray, k: int) -> FloatArray:
-    """Return how near to a border floats cannot tell the parts of the classes (h, ..t2) apart.
+    """Return the distance from a border, as a share, below which floats cannot tell parts apart.
 
-    The log of a part's size has an error of at most 32 roundings of log C(t2-h-1, k-h) + 1, and a
-    share s one of s (1 - s) times the difference of two such errors: half of that at most.
+    The parts are those of the classes (h, ..t2).
+    The log of a part's size has an error of at most 32 roundings of log C(t2-h-1, k-h) + 1. A share
+    s has an error of s (1 - s) times the difference of two such errors: at most half of one.
     """
     log_whole = log_binomial(t2 - h - 1, k - h)
     return np.asarray(_DOUBT + 32 * 2.0**-52 * (log_whole + 1.0))
 
 
 def exact_part(h: int, edges: list[int], k: int, word: int, rng: Randomness) -> int:
-    """Return the part in which a uniform real number falls, whose first 64 bits are `word`.
+    """Return the part that contains a uniform real number, whose first 64 bits are `word`.
 
-    Part i holds the classes (h, edges[i]..edges[i+1]-1). Bits are drawn until there is no doubt.
+    Part i holds the classes (h, edges[i]..edges[i+1]-1). Further bits are drawn until there is no
+    doubt.
     """
     counts = [math.comb(edge - h - 2, k - h) for edge in edges]
     borders = [count - counts[0] for count in counts]

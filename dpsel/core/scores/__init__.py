@@ -1,5 +1,5 @@
-"""Scores of features, one file a score; and their names, for those who need no more."""
+"""Scores of features; and here their names, for callers that need nothing else."""
 
 SCORE_NAMES = ("stump", "dot", "covariance", "kendall")
 GROUP = "dpsel.scores"
-"""The entry points by which other packages offer scores."""
+"""The group of entry points in which other packages offer scores."""

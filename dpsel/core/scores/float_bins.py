@@ -1,9 +1,10 @@
 """The best yes/no question about long columns of numbers, counted in bins: see `stump.py`.
 
-A cell x of a row in group g is counted in slot g * bins + rint(x * scale). For the bin any function
-of x alone will do that never falls. Adding 1.5 * 2^52 to a double rounds it to a whole number, half
-to even, and leaves that number in its last bits. With g * bins added as well, which is even, it is
-rounded the same way in every group: a product and two sums find the slots of all cells.
+A cell x of a row in group g is counted in slot g * bins + rint(x * scale). Any function of x alone
+that never falls would do for the bin. Adding 1.5 * 2^52 to a double rounds it to a whole number,
+half to even, and leaves that number in its last bits. g * bins is added as well; it is even, so
+numbers are rounded in the same way in every group. One product and two sums thus give the slots of
+all cells.
 """
 
 from collections.abc import Iterator
@@ -17,44 +18,48 @@ from dpsel.records import frozen
 
 _ROUND = 1.5 * 2.0**52
 _ROUND_BITS = np.float64(_ROUND).view(np.int64)
-# Products up to here are right within 1/8, and far from where sums are no whole numbers.
+# Products up to this size are accurate to 1/8, and the sums stay where doubles are whole numbers.
 _FARTHEST = 2.0**50
-# Bins that are left free: rounding may need one at either end, and a common value takes two.
+# Bins that are kept free: rounding may need one at each end, and a common value takes two.
 _SPARE = 6
 CELLS_AT_ONCE = 1 << 20
-"""Cells that are worked on at once. With 2^18 two threads wait for Python's lock a third of the
-time, and more do not fit in the processor's cache."""
+"""Cells that are worked on at once. With 2^18, two threads wait for Python's lock a third of the
+time; more than this do not fit in the processor's cache."""
 # There are 2^5 sqrt(n) bins: see `RowSlots.of`.
 _BIN_BITS = 5
-# Of the cells of a column so large a part, 1 in so many, may be sorted.
+# At most 1 in so many cells of a column may be sorted.
 _FEW = 16
-# Cells of a column that are looked at to choose its bins, how many of them are left out at either
-# end, and how much wider it is taken to be than the others: outliers share the outer bins.
+# The size of the sample by which the bins of a column are chosen, how many of its cells are dropped
+# at each end, and how much wider than the rest the bins reach: outliers share the outer bins.
 _SAMPLE, _TAIL, _MARGIN = 256, 1, 0.125
-# Columns are left out of which 2/5 lie closer together than this part of the whole: 1 in so many.
+# Bins of equal width are not used for a column if 2/5 of it lie within 1 / _DENSEST of its range.
 _DENSEST = 8
-# What is more often in the sample than 1 in so many is common.
+# A value is common if it makes up more than 1 in so many cells of the sample.
 _COMMON = 16
 _DECIMALS = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 
 
 @frozen
 class RowSlots:
-    """Where the counts of each row's group begin, as the double that rounds: for all columns."""
+    """Where the counts of each row's group begin, as the double that is added for rounding.
+
+    The same for all columns.
+    """
 
     begins: FloatArray = field(repr=False)
     bins: int
     values: IntArray = field(repr=False)
     """The weight of every group, for each round."""
     used: list[int] = field(repr=False)
-    """The groups that have rows, and weights."""
+    """The groups that have rows and a weight other than 0."""
 
     @staticmethod
     def of(groups: IntArray, values: IntArray) -> "RowSlots":
         """Return the slots of rows that are in these groups.
 
-        The sums of a column that tells nothing get as far as about sqrt(n). Of some 32 sqrt(n) bins
-        few are so near the best, and hold enough cells, that something inside could be better.
+        The sums of a column that tells nothing about the target reach about sqrt(n). Of some
+        32 sqrt(n) bins, only a few are so close to the best question, and hold so many cells, that
+        a question inside the bin could be better.
         """
         bins = 1 << (_BIN_BITS + len(groups).bit_length() // 2)
         begins = groups * np.float64(bins)
@@ -66,16 +71,17 @@ class RowSlots:
 
 @frozen
 class Numbers:
-    """Columns of numbers, a row of each array a column, and the sums of weights in every round."""
+    """Columns of numbers, one row of `cells` per column, and the sums of weights in every round."""
 
     cells: FloatArray = field(repr=False)
     missing: BoolArray | None = field(repr=False)
     every: IntArray = field(repr=False)
-    """The sums of all weights; words count, too."""
+    """The sums of the weights of all cells that are numbers or words."""
     numbers: IntArray = field(repr=False)
+    """The sums of the weights of all cells that are numbers."""
 
     def some(self, which: BoolArray) -> "Numbers":
-        """Return some of the columns; all of them without a copy."""
+        """Return some of the columns; if all are chosen, nothing is copied."""
         if which.all():
             return self
         missing = None if self.missing is None else self.missing[which]
@@ -85,17 +91,19 @@ class Numbers:
 def ask_in_bins(columns: Numbers, rows: RowSlots, best: IntArray) -> BoolArray:
     """Raise `best`, for every round and column, to the best question.
 
-    Cells are counted in bins. That answers questions between bins. Inside a bin a sum can only move
-    by the weights in it: only the cells of bins that could beat the best are sorted. Where these
-    are many, bins of equal width were a bad choice: then they are wider the farther from 0.
+    Cells are counted in bins, which answers all questions about thresholds between bins. Inside a
+    bin a sum can only move by the weights in it, so only the cells of bins that could beat the best
+    question are sorted. If these are many, bins of equal width were a bad choice: then the bins are
+    wider the farther they are from 0.
 
-    Returns of which columns not all values were asked about: almost any could beat the best, which
-    has little to do with their order.
+    Returns the columns for which questions about single values are left to the caller, because
+    almost any value could beat the best question. For these the order of values does not matter.
 
     Privacy:
         Guarantee: none; the result is private input for a mechanism.
         Tested by: tests/core/test_stump.py, tests/core/test_float_bins.py
     """
+    # Equal widths first, then bent bins for the columns that are left.
     left = np.ones(len(columns.cells), dtype=np.bool_)
     values_left = np.zeros_like(left)
     for bent in (False, True):
@@ -114,11 +122,11 @@ def ask_in_bins(columns: Numbers, rows: RowSlots, best: IntArray) -> BoolArray:
 
 @frozen
 class _Scales:
-    """How columns are cut into bins: by rint(x * scale), of x between low and high.
+    """How columns are cut into bins: by rint(x * scale), with x clipped to low..high.
 
-    With a `bend` b it is, in place of x, how many floats lie between b and b + |x|, and the sign of
-    x: about b log(1 + |x| / b). A common value, NaN for none, has a bin of its own: it is moved on
-    by one bin, and the numbers above it by two.
+    With a `bend` b, x is first replaced by the number of floats between b and b + |x|, with the
+    sign of x: proportional to about log(1 + |x| / b). A common value (NaN for none) has a bin of
+    its own: it is moved up by one bin, and the numbers above it by two.
     """
 
     low: FloatArray = field(repr=False)
@@ -126,13 +134,13 @@ class _Scales:
     scale: FloatArray = field(repr=False)
     common: FloatArray = field(repr=False)
     single: BoolArray = field(repr=False)
-    """Whether all numbers in a bin are the same, in any bin of the column."""
+    """Whether every bin of the column holds only one value."""
     bend: FloatArray | None = field(repr=False)
 
     @staticmethod
     @np.errstate(all="ignore")
     def of(numbers: FloatArray, bins: int, *, bent: bool) -> "_Scales":
-        """Choose by a sample of each column; which changes no score, only how long it takes."""
+        """Choose by a sample of each column; this changes no score, only the time it takes."""
         step = -(-numbers.shape[1] // _SAMPLE)
         sample = np.sort(numbers[:, ::step], axis=1)
         common = _common(sample)
@@ -146,11 +154,11 @@ class _Scales:
         scale = (bins - _SPARE) / (high - low)
         scale[~(np.maximum(np.abs(low), np.abs(high)) * scale <= _FARTHEST)] = np.nan
         single = np.zeros(len(low), dtype=np.bool_)
-        found = _Scales(low, high, scale, common, single, bend)
+        scales = _Scales(low, high, scale, common, single, bend)
         if bent:
             for values in (low, high, scale):
                 values[~np.isfinite(scale)] = 0.0
-            return found
+            return scales
         scale[~(densest * _DENSEST > high - low)] = np.nan
         for column, power, kind in _rounded(sample):
             cells = numbers[column]
@@ -160,15 +168,15 @@ class _Scales:
             if few and near and _is_rounded(cells, power, kind):
                 low[column], high[column], scale[column] = least, most, power
                 common[column], single[column] = np.nan, True
-        return found
+        return scales
 
     @property
     def usable(self) -> BoolArray:
-        """Return which columns can be cut."""
+        """Return which columns can be cut into these bins."""
         return np.isfinite(self.scale)
 
     def some(self, which: BoolArray) -> "_Scales":
-        """Return those of some columns."""
+        """Return the scales of some columns."""
         low, high, scale = self.low[which], self.high[which], self.scale[which]
         bend = None if self.bend is None else self.bend[which]
         return _Scales(low, high, scale, self.common[which], self.single[which], bend)
@@ -182,52 +190,52 @@ class _Scales:
         out *= self.scale[:, np.newaxis]
 
     def first(self) -> IntArray:
-        """Return what the smallest number of each column comes to."""
+        """Return rint(x * scale) of the smallest number of each column."""
         return np.rint(self.low * self.scale).astype(np.int64)
 
     def alone(self, bins: int) -> BoolArray:
-        """Tell which bins of each column hold one value only."""
-        found = np.repeat(self.single[:, np.newaxis], bins, axis=1)
+        """Return which bins of each column hold only one value."""
+        alone = np.repeat(self.single[:, np.newaxis], bins, axis=1)
         columns = np.flatnonzero(~np.isnan(self.common))
         places = np.empty((len(self.common), 1))
         self.scaled(self.common[:, np.newaxis], places)
         bins_of_common = np.rint(places[columns, 0]).astype(np.int64) - self.first()[columns] + 1
-        found[columns, bins_of_common] = True
-        return found
+        alone[columns, bins_of_common] = True
+        return alone
 
 
 def _bend(sample: FloatArray) -> FloatArray:
-    """Return a magnitude in each column of a sample below which few are."""
+    """Return, for each column of a sample, a magnitude below which about 1/16 of its cells are."""
     sizes = np.sort(np.abs(sample), axis=1)
     last = np.count_nonzero(~np.isnan(sizes), axis=1, keepdims=True) - 1
-    found = np.take_along_axis(sizes, np.maximum(last, 0) // 16, axis=1)[:, 0]
-    return np.where(np.isfinite(found) & (found > 0), found, 1.0)
+    small = np.take_along_axis(sizes, np.maximum(last, 0) // 16, axis=1)[:, 0]
+    return np.where(np.isfinite(small) & (small > 0), small, 1.0)
 
 
 def _bent(numbers: FloatArray, bend: FloatArray, out: FloatArray) -> FloatArray:
-    """Write how many floats are between the bend and the bend + |x|, with the sign of x."""
+    """Write the number of floats between the bend b and b + |x|, with the sign of x, to `out`."""
     bend = bend[:, np.newaxis]
     np.abs(numbers, out=out)
     with np.errstate(over="ignore"):
         out += bend
-    # The bits of positive floats, as whole numbers, are in their order.
+    # Positive floats are in the same order as their bits read as whole numbers.
     bits = out.view(np.int64)
     bits -= bend.view(np.int64)
     return np.copysign(bits.astype(np.float64), numbers, out=out)
 
 
 def _common(sample: FloatArray) -> FloatArray:
-    """Return a value that is common in a sorted sample, for every column; NaN for none."""
+    """Return a common value of each column, given a sorted sample; NaN for none."""
     many = 1 + sample.shape[1] // _COMMON
-    again = sample[:, many:] == sample[:, :-many]
-    found = np.full(len(sample), np.nan)
-    columns, places = np.nonzero(again)
-    found[columns] = sample[columns, places]
-    return found
+    repeated = sample[:, many:] == sample[:, :-many]
+    common = np.full(len(sample), np.nan)
+    columns, places = np.nonzero(repeated)
+    common[columns] = sample[columns, places]
+    return common
 
 
 def _spread(sample: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return about where a column begins and ends, and how wide the densest 2/5 of it are."""
+    """Return roughly where each column begins and ends, and the width of its densest 2/5."""
     last = np.count_nonzero(~np.isnan(sample), axis=1, keepdims=True) - 1
     tail = np.where(last < _SAMPLE // 8, 0, _TAIL)
     low = np.take_along_axis(sample, tail, axis=1)[:, 0]
@@ -239,21 +247,21 @@ def _spread(sample: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _rounded(sample: FloatArray) -> Iterator[tuple[int, float, DTypeLike]]:
-    """Yield columns of which a sample has few decimals, the power of 10 for these, and the type."""
+    """Yield columns whose sample has few decimals, with the power of 10 for these and the type."""
     left = np.ones(len(sample), dtype=np.bool_)
     for kind in (np.float64, np.float32):
-        found = left & _has_decimals(sample, _DECIMALS[-1], kind).all(axis=1)
-        left &= ~found
-        for column in np.flatnonzero(found).tolist():
+        rounded = left & _has_decimals(sample, _DECIMALS[-1], kind).all(axis=1)
+        left &= ~rounded
+        for column in np.flatnonzero(rounded).tolist():
             one = sample[column]
             fits = (power for power in _DECIMALS if _has_decimals(one, power, kind).all())
             yield column, next(fits), kind
 
 
 def _has_decimals(cells: FloatArray, power: float, kind: DTypeLike) -> BoolArray:
-    """Tell which cells are whole multiples of 1 / `power` in double or single precision, or NaN.
+    """Return which cells are whole multiples of 1 / `power` in the precision `kind`, or NaN.
 
-    A number with few decimals is read as the float nearest to it, and a quotient is rounded to it.
+    A decimal is read as the nearest float, and a quotient of whole numbers is rounded to it too.
     """
     with np.errstate(over="ignore"):
         rounded = (np.rint(cells * power) / power).astype(kind, copy=False)
@@ -261,17 +269,17 @@ def _has_decimals(cells: FloatArray, power: float, kind: DTypeLike) -> BoolArray
 
 
 def _is_rounded(cells: FloatArray, power: float, kind: DTypeLike) -> bool:
-    """Tell whether all cells are whole multiples of 1 / `power` in one precision, or NaN."""
+    """Return whether all cells are whole multiples of 1 / `power` in precision `kind`, or NaN."""
     parts = range(0, len(cells), CELLS_AT_ONCE)
     return all(_has_decimals(cells[i : i + CELLS_AT_ONCE], power, kind).all() for i in parts)
 
 
 class _Bins:
-    """The counts of columns by weight and bin; the sums of weights are for every round."""
+    """The counts of columns by group and bin, and the sums of weights for every round."""
 
     def __init__(self, columns: Numbers, rows: RowSlots, scales: _Scales) -> None:
         self._columns, self._rows, self._scales = columns, rows, scales
-        # Of few cells the slots are kept.
+        # The slots of few cells are kept; those of many are computed again when needed.
         self._parts: list[tuple[FloatArray, IntArray]] = []
         if columns.cells.size <= CELLS_AT_ONCE:
             self._parts = list(self._slots())
@@ -285,7 +293,7 @@ class _Bins:
         self._alone = scales.alone(rows.bins)
 
     def _slots(self) -> Iterator[tuple[FloatArray, IntArray]]:
-        """Yield some cells at a time, and where they are counted."""
+        """Yield some cells at a time, with the slots in which they are counted."""
         columns, count = self._columns.cells.shape
         width = max(1, min(count, CELLS_AT_ONCE // columns))
         room = np.empty(columns * width)
@@ -305,22 +313,22 @@ class _Bins:
                 slots += cells >= common
                 slots += cells > common
             if self._columns.missing is not None:
-                # Group 0 does not count.
+                # Missing cells go to slot 0, which is in group 0: it does not count.
                 np.copyto(slots, 0, where=self._columns.missing[:, part])
             yield cells.reshape(-1), slots.reshape(-1)
 
     def _weighed(self, values: IntArray) -> IntArray:
-        """Return what the cells in each bin weigh."""
-        found = np.zeros((len(values), len(self._counts), self._rows.bins), dtype=np.int64)
+        """Return the sum of the weights of the cells in each bin."""
+        sums = np.zeros((len(values), len(self._counts), self._rows.bins), dtype=np.int64)
         for group in self._rows.used:
-            found += values[:, group, np.newaxis, np.newaxis] * self._counts[:, group]
-        return found
+            sums += values[:, group, np.newaxis, np.newaxis] * self._counts[:, group]
+        return sums
 
     def ask(self, best: IntArray, *, all_of_them: bool) -> tuple[BoolArray, BoolArray]:
-        """Raise `best`; tell for which columns too many cells would have to be sorted.
+        """Raise `best`; return the columns for which too many cells would have to be sorted.
 
-        First those that take other bins, unless all are to be asked about, and then those of which
-        the order does not matter, only which are equal.
+        There are two kinds: columns that need other bins (none, with `all_of_them`), and columns
+        for which only questions about single values are left.
         """
         self._ask_between(best)
         near, same = self._opened(best)
@@ -335,24 +343,24 @@ class _Bins:
         return crowded, many_values
 
     def _cells_in(self, opened: BoolArray) -> IntArray:
-        """Return how many cells of each column are in opened bins."""
+        """Return the number of cells of each column in opened bins."""
         columns, bins = np.nonzero(opened)
         cells = self._counts[columns, :, bins][:, self._rows.used].sum(axis=1)
         return np.bincount(columns, cells, len(opened)).astype(np.int64)
 
     def _ask_between(self, best: IntArray) -> None:
-        """Raise `best` to the best threshold between bins, and value that has one alone."""
+        """Raise `best` to the best threshold between bins, and the best value with its own bin."""
         np.maximum(best, farthest(self._after, self._columns.numbers), out=best)
         self._ask_values(self._alone, best)
 
     def _ask_values(self, alone: BoolArray, best: IntArray) -> None:
-        """Raise `best` to the best value, of those that have a bin alone."""
+        """Raise `best` to the best question about a value that is alone in its bin."""
         if alone.any():
             values = np.abs(2 * self._sums - self._columns.every[..., np.newaxis])
             np.maximum(best, np.where(alone, values, 0).max(axis=-1), out=best)
 
     def _opened(self, best: IntArray) -> tuple[BoolArray, BoolArray]:
-        """Tell which bins of several values may hold a better threshold; and which, a value."""
+        """Return which bins of several values may hold a better threshold, and which a value."""
         every, numbers = self._columns.every, self._columns.numbers
         least = best[..., np.newaxis]
         up = 2 * self._weighed(np.maximum(self._rows.values, 0))
@@ -365,7 +373,7 @@ class _Bins:
     def _ask_inside(self, opened: BoolArray, best: IntArray) -> None:
         """Raise `best` to the best question about the cells of opened bins.
 
-        They are sorted, but for those of bins that turn out to hold one value only.
+        The cells are sorted, except in bins that turn out to hold only one value.
         """
         cells, places, groups = self._inside(opened)
         several = _several(cells, places, opened.size)
@@ -375,9 +383,9 @@ class _Bins:
         if not len(cells):
             return
         order = np.argsort(cells)
-        # By column, in order: so few different numbers are sorted in no time.
-        few = (places[order] // self._rows.bins).astype(np.uint16)
-        order = order[np.argsort(few, kind="stable")]
+        # Then by column, with a stable sort, which is fast for small integers.
+        column_of = (places[order] // self._rows.bins).astype(np.uint16)
+        order = order[np.argsort(column_of, kind="stable")]
         cells, places, groups = cells[order], places[order], groups[order]
         differ = (cells[1:] != cells[:-1]) | (places[1:] != places[:-1])
         ends = np.flatnonzero(np.append(differ, True))
@@ -386,16 +394,16 @@ class _Bins:
         ranks = (np.cumsum(several) - 1)[places[ends]]
         for index, weights in enumerate(self._rows.values):
             sums, after = self._sums[index].reshape(-1), self._after[index].reshape(-1)
-            # What comes before such a bin in its column, but is in none of them.
+            # The weights that come before a bin in its column but are in none of these bins.
             skipped = after[several] - np.cumsum(sums[several])
             yes = np.cumsum(weights[groups])[ends]
             values = np.diff(yes, prepend=0)
             yes += skipped[ranks]
-            for found, total in ((values, every), (yes, numbers)):
-                np.maximum.at(best[index], columns, np.abs(2 * found - total[index, columns]))
+            for answer, total in ((values, every), (yes, numbers)):
+                np.maximum.at(best[index], columns, np.abs(2 * answer - total[index, columns]))
 
     def _inside(self, opened: BoolArray) -> tuple[FloatArray, IntArray, IntArray]:
-        """Return the cells of opened bins, their bins, counted over all columns, and groups."""
+        """Return the cells of opened bins, their bins (numbered over all columns) and groups."""
         wanted = np.zeros(self._counts.shape, dtype=np.bool_)
         for group in self._rows.used:
             wanted[:, group] = opened
@@ -410,12 +418,12 @@ class _Bins:
 
 
 def _several(cells: FloatArray, places: IntArray, bins: int) -> BoolArray:
-    """Tell which bins hold several values, of so many that some cells are in."""
+    """Return which of `bins` bins hold several values, given some cells and their bins."""
     one_of = np.zeros(bins)
     one_of[places] = cells
-    found = np.zeros(bins, dtype=np.bool_)
-    found[places[one_of[places] != cells]] = True
-    return found
+    several = np.zeros(bins, dtype=np.bool_)
+    several[places[one_of[places] != cells]] = True
+    return several
 
 
 def farthest(sums: IntArray, totals: IntArray) -> IntArray:

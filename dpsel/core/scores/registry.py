@@ -15,12 +15,12 @@ from dpsel.records import frozen
 
 @frozen
 class ScoreKind:
-    """What makes a score, whether it needs public bounds, and how its work can be shared out."""
+    """How to make a score, whether it needs public bounds, and how its work can be split."""
 
     make: Callable[[Bounds, Neighbors, Unit], Score]
     needs_bounds: bool = True
     all_rows: bool = False
-    """Whether a feature needs all rows at once: its work is then shared out by features."""
+    """Whether a feature needs all rows at once: the work is then split by features, not by rows."""
 
 
 STUMP = "stump"
@@ -34,21 +34,21 @@ SCORES: dict[str, ScoreKind] = {
 
 
 def find_score(name: str) -> ScoreKind:
-    """Return the score of that name: one of ours, or one that an installed package offers.
+    """Return the score with this name: a built-in one, or one that an installed package offers.
 
-    A package offers a score as an entry point of the group `dpsel.scores` that is a ScoreKind. Its
-    author vouches for the sensitivity that it states; docs/methods.md has an example.
+    A package offers a score as an entry point in the group `dpsel.scores` that is a ScoreKind. Its
+    author vouches for the stated sensitivity; docs/reference/methods.md has an example.
     """
     if name in SCORES:
         return SCORES[name]
-    # Imported where it is needed: hardly a run asks for another package's score.
+    # Imported only when needed: hardly any run uses another package's score.
     from importlib.metadata import entry_points
 
     offered = {point.name: point for point in entry_points(group=GROUP)}
     if name not in offered:
         known = ", ".join([*SCORES, *sorted(offered)])
         raise UsageError(f"score must be one of {known}, got {name}")
-    found = offered[name].load()
-    if not isinstance(found, ScoreKind):
+    kind = offered[name].load()
+    if not isinstance(kind, ScoreKind):
         raise UsageError(f"the score {name} of another package is not a ScoreKind")
-    return found
+    return kind

@@ -14,17 +14,18 @@ from dpsel.core.scores.base import Scores
 from dpsel.errors import InputError
 from dpsel.records import frozen
 
-# Products are within 2^32, so float64 adds 2^21 of them exactly, in any order, and int64 2^31.
+# Products are within 2^32, so the sum of 2^21 of them is exact in float64, in any order, and the
+# sum of 2^31 of them fits in int64.
 _ROWS_PER_FLOAT_SUM = 1 << 21
-# Cells that are bounded at once: they stay in the processor's cache. Fewer, and threads would
-# wait for one another at every step.
+# Cells that are bounded at once. They fit in the processor's cache; with fewer, threads would wait
+# for one another at every step.
 _CELLS_AT_ONCE = 1 << 18
 
 
 def exact_products(
     weights: FloatArray, X: RealArray | Columns, lower: FloatArray, upper: FloatArray
 ) -> IntArray:
-    """Return weights @ X, for X within bounds and weights of whole numbers within 2^16.
+    """Return weights @ X exactly, for X bounded to integers and whole weights within 2^16.
 
     Privacy:
         Domain: any floats; a missing value counts 0.
@@ -34,8 +35,8 @@ def exact_products(
     sums = np.zeros((len(weights), X.shape[1]), dtype=np.int64)
     products = _UnitProducts(X.dtype) if is_unit(lower, upper) else _bounded_products
     for first in range(0, X.shape[0], _ROWS_PER_FLOAT_SUM):
-        some = slice(first, first + _ROWS_PER_FLOAT_SUM)
-        sums += _float_products(weights[:, some], rows_of(X, some), lower, upper, products)
+        rows = slice(first, first + _ROWS_PER_FLOAT_SUM)
+        sums += _float_products(weights[:, rows], rows_of(X, rows), lower, upper, products)
     return sums
 
 
@@ -49,18 +50,18 @@ def _float_products(
     upper: FloatArray,
     products: _Products,
 ) -> IntArray:
-    """Return the same for at most 2^21 rows: whole numbers below 2^53 all the way."""
-    rows, columns = X.shape
+    """Return the same for at most 2^21 rows, where all sums are whole numbers within 2^53."""
+    count, columns = X.shape
     sums = np.zeros((len(weights), columns))
-    at_once = max(1, _CELLS_AT_ONCE // rows)
-    step = min(rows, _CELLS_AT_ONCE)
-    for row in range(0, rows, step):
-        some = slice(row, row + step)
+    at_once = max(1, _CELLS_AT_ONCE // count)
+    step = min(count, _CELLS_AT_ONCE)
+    for row in range(0, count, step):
+        rows = slice(row, row + step)
         # The weights of these rows stay in the cache too.
         for column in range(0, columns, at_once):
             features = slice(column, column + at_once)
             sums[:, features] += products(
-                weights[:, some], cells_of(X, some, features), lower[features], upper[features]
+                weights[:, rows], cells_of(X, rows, features), lower[features], upper[features]
             )
     return sums.astype(np.int64)
 
@@ -68,12 +69,15 @@ def _float_products(
 def _bounded_products(
     weights: FloatArray, X: RealArray, lower: FloatArray, upper: FloatArray
 ) -> FloatArray:
-    """Return the sums of a few cells with any bounds."""
+    """Return weights @ X for a few cells with any bounds."""
     return weights @ bounded_integers(X, lower, upper)
 
 
 class _UnitProducts:
-    """The sums of a few cells within [-1, 1]: most tables, in fewer steps, in the same memory."""
+    """weights @ X for a few cells with the bounds -1 and 1, which most tables have.
+
+    It takes fewer steps than `_bounded_products`, and reuses its memory.
+    """
 
     def __init__(self, kind: Any) -> None:
         self._work = np.empty(_CELLS_AT_ONCE, dtype=kind)
@@ -88,19 +92,19 @@ class _UnitProducts:
         if work is not integers:
             integers[...] = work
         sums = weights @ integers
-        if np.isnan(sums).any():  # Any missing cell makes its sum one.
+        if np.isnan(sums).any():  # A missing cell makes its sum NaN.
             integers[np.isnan(integers)] = 0.0
             sums = weights @ integers
         return sums
 
     @staticmethod
     def _like(memory: NumberArray, X: RealArray) -> NumberArray:
-        """Return as many cells of a piece of memory, in columns."""
+        """Return the start of `memory` as an array of the shape of X, in column order."""
         return memory[: X.size].reshape(X.shape, order="F")
 
 
 class BoundedTarget:
-    """Turns targets into whole numbers; batches of the same rows share theirs.
+    """Turns targets into whole numbers; batches with the same rows share the result.
 
     Privacy:
         Domain: any floats; each value is treated alone.
@@ -114,7 +118,7 @@ class BoundedTarget:
         self._last: tuple[FloatArray, FloatArray] | None = None
 
     def __call__(self, y: FloatArray) -> FloatArray:
-        """Return the integers of a target. Threads may call this."""
+        """Return a target as bounded integers. Threads may call this."""
         last = self._last
         if last is None or last[0] is not y:
             self._last = last = y, bounded_integers(y, self._lower, self._upper)
@@ -123,7 +127,7 @@ class BoundedTarget:
 
 @frozen
 class CovariancePart:
-    """The sums of one batch: row 0 of `sums` has those of x, row 1 those of x y."""
+    """The sums of one batch: row 0 of `sums` has the sums of x, row 1 those of x y."""
 
     first_feature: int
     rows: int
@@ -132,26 +136,27 @@ class CovariancePart:
 
 
 class CovarianceScore:
-    """Adds up batches, in any order, and turns the sums into scores.
+    """The score `covariance`: adds up batches, in any order, and turns the sums into scores.
 
     With n rows, C = sum (x - mean x)(y - mean y) = (n Sxy - Sx Sy) / n, where Sx, Sy and Sxy are
     the sums of x, y and x y. All values are within [-1, 1], so differences are within 2.
 
-    Add-remove: a further row (a, b) adds n / (n + 1) (a - mean x)(b - mean y) to C, which is
-    within 4 n / (n + 1). So |C| moves by less than 4; 4 is the supremum, and never attained.
+    Add-remove: one more row (a, b) adds n / (n + 1) (a - mean x)(b - mean y) to C, which is
+    within 4 n / (n + 1). So |C| moves by less than 4; 4 is the supremum and is never attained.
 
     Replace-one: over the same n - 1 other rows, C moves by (n - 1) / n times the difference of two
-    products u v, of u = a - mean x and v = b - mean y. A product is highest and lowest at corners:
-    of equal and of unequal signs, so one factor is the same, within 2, and the other differs by 2.
-    So |C| moves by at most 4 (n - 1) / n, less than 4; again a supremum.
+    products u v, where u = a - mean x and v = b - mean y. A product is largest at a corner with
+    equal signs and smallest at one with unequal signs. So one factor is the same, within 2, and the
+    other differs by 2. So |C| moves by at most 4 (n - 1) / n, less than 4, again the supremum.
 
     Rounding: a score is |C| rounded down to a multiple of 2^-32. If u <= v + s for a whole number
-    s, then floor(u) <= floor(v) + s: rounding all scores down keeps a whole sensitivity as it is.
+    s, then floor(u) <= floor(v) + s. So rounding all scores down does not change a whole
+    sensitivity.
 
     Privacy:
         Domain: any floats, at most 2^31 - 1 rows.
         Neighbors: one row, or all kept rows of one person, at most `unit.rows` of them.
-        Sensitivity: 4 a row under add-remove and under replace-one.
+        Sensitivity: 4 per row under add-remove and under replace-one.
         Guarantee: none; the result is private input for a mechanism.
         Tested by: tests/privacy/test_row_sensitivity.py,
             tests/privacy/test_covariance_sensitivity.py
@@ -160,7 +165,7 @@ class CovarianceScore:
     needs_bounds = True
 
     def __init__(self, bounds: Bounds, neighbors: Neighbors, unit: Unit) -> None:
-        """Score features and target within public `bounds`; both relations cost the same."""
+        """Score features and target within public `bounds`; both relations have one sensitivity."""
         self._bounds = bounds
         self._target = BoundedTarget(bounds.target)
         self._sensitivity = 4 * ONE * ONE * unit.rows
@@ -182,7 +187,7 @@ class CovarianceScore:
         """Add the sums of one batch to the total."""
         features = slice(part.first_feature, part.first_feature + part.sums.shape[1])
         self._sums[:, features] += part.sums
-        # The same rows come once for every group of features: count them with the first.
+        # The same rows come once for every group of features: count them with the first group.
         if part.first_feature == 0:
             self._rows += part.rows
             self._target_sum += part.target_sum
@@ -196,7 +201,7 @@ class CovarianceScore:
     def scores(self) -> Scores:
         """Return the scores of all batches added, in units of 2^-32, rounded down."""
         n = self._rows
-        # Python's integers: n Sxy may have 94 bits. The scores are within n 2^32, less than 2^63.
+        # Python integers, since n Sxy may have 94 bits. The scores are within n 2^32 < 2^63.
         values = [
             abs(n * xy - x * self._target_sum) // n if n else 0
             for x, xy in zip(*self._sums.tolist(), strict=True)
@@ -206,7 +211,7 @@ class CovarianceScore:
 
 @frozen
 class DotPart:
-    """The sums of one batch."""
+    """The sums of one batch: of x y, for every feature."""
 
     first_feature: int
     rows: int
@@ -214,12 +219,12 @@ class DotPart:
 
 
 class DotScore:
-    """Adds up batches, in any order, and turns the sums into scores.
+    """The score `dot`: adds up batches, in any order, and turns the sums of x y into scores.
 
     Privacy:
         Domain: any floats, at most 2^31 - 1 rows.
         Neighbors: one row, or all kept rows of one person, at most `unit.rows` of them.
-        Sensitivity: 1 a row under add-remove, 2 under replace-one, exactly.
+        Sensitivity: 1 per row under add-remove, 2 under replace-one, exactly.
         Guarantee: none; the result is private input for a mechanism.
         Tested by: tests/privacy/test_row_sensitivity.py, tests/privacy/test_dot_sensitivity.py
     """

@@ -1,4 +1,4 @@
-"""Figures of an evaluation; matplotlib is the extra `plot` and imported only when one is drawn."""
+"""The figures of an evaluation; matplotlib is imported only when one is drawn."""
 
 from dpsel.evaluation import STAMP
 from dpsel.evaluation.figures.curves import accuracy_figure, order_figure

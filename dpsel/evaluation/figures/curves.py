@@ -1,4 +1,4 @@
-"""Curves against epsilon: accuracy, and how well the best scores were found."""
+"""Curves against epsilon: accuracy, and the order statistics TOP, GREAT and GOOD."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -28,15 +28,15 @@ def accuracy_figure(
 ) -> "Figure":
     """Return accuracy with its 95 % interval against epsilon.
 
-    A method that is not private is a dashed line across. Where the truth has fewer than k
-    features, a dotted line shows the best that can be reached.
+    A method that is not private is a horizontal dashed line. If fewer than k features are true, a
+    dotted line shows the best accuracy that can be reached.
 
     Args:
-        results: One row a cell.
+        results: One row per cell.
         theme: Light or dark.
-        y_label: What the column `accuracy` holds.
-        styles: The look of every method, if other figures share it.
-        stamp: The text in the corner, None for none.
+        y_label: The name of what the column `accuracy` holds.
+        styles: The style of every method, if other figures share it.
+        stamp: The text in the corner, or None.
     """
     styles = styles or method_styles(results, theme)
     cells = results.partition_by(_PANEL, maintain_order=True)
@@ -59,9 +59,9 @@ def accuracy_figure(
 
 
 def _title(panel: "pl.DataFrame") -> Title:
-    """Return what a panel shows."""
+    """Return the title of a panel: data set, k, n and d."""
     first = panel.row(0, named=True)
-    # A mean over several data sets has no size, and perhaps no k.
+    # A mean over several data sets has no n and d, and possibly no k.
     words = [
         f"k = {first['k_asked']}" if first["k"] is None else k_words(first["k"], first["k_asked"])
     ]
@@ -79,7 +79,7 @@ def _keys(results: "pl.DataFrame", styles: Mapping[str, MethodStyle], theme: The
 
 
 def _dotted(theme: Theme) -> dict[str, Any]:
-    """Return the look of the line of the best that can be reached."""
+    """Return the style of the line for the best that can be reached."""
     return {"color": COLOURS[theme].muted, "linewidth": 1.0, "linestyle": ":"}
 
 
@@ -94,7 +94,7 @@ def _draw_method(ax: "Axes", rows: "pl.DataFrame", style: MethodStyle) -> None:
     """Draw one method's curve and band."""
     name = rows["method"][0]
     if not rows["private"][0]:
-        # The same at every epsilon.
+        # Its accuracy is the same at every epsilon.
         ax.axhline(rows["accuracy"][0], label=name, **style.line())
         return
     rows = rows.sort("epsilon")
@@ -105,7 +105,7 @@ def _draw_method(ax: "Axes", rows: "pl.DataFrame", style: MethodStyle) -> None:
 
 
 _RANK_PANEL = ["dataset", "k_asked", "method"]
-# GOOD is drawn first and largest, so that curves on top of each other can all be seen.
+# GOOD is drawn first, with the largest markers, so that overlapping curves can all be seen.
 _LOOKS: dict[str, dict[str, Any]] = {
     "good": {"linestyle": (0, (1.2, 1.2)), "marker": "^", "markersize": 7},
     "great": {"linestyle": (0, (4, 1.6)), "marker": "s", "markersize": 5},
@@ -120,13 +120,13 @@ def order_figure(
     styles: Mapping[str, MethodStyle] | None = None,
     stamp: str | None = STAMP,
 ) -> "Figure":
-    """Return the shares of trials that were TOP, GREAT and GOOD, one panel a private method.
+    """Return the shares of trials that were TOP, GREAT and GOOD, one panel per private method.
 
     Args:
-        results: One row a cell; methods that are not private are left out.
+        results: One row per cell; methods that are not private are left out.
         theme: Light or dark.
-        styles: The look of every method, if other figures share it.
-        stamp: The text in the corner, None for none.
+        styles: The style of every method, if other figures share it.
+        stamp: The text in the corner, or None.
 
     Raises:
         UsageError: If no method is private.
@@ -153,7 +153,7 @@ def order_figure(
 
 
 def _rank_title(panel: "pl.DataFrame") -> Title:
-    """Return what a panel shows."""
+    """Return the title of a panel: data set, method and k."""
     first = panel.row(0, named=True)
     return Title(first["dataset"], f"{first['method']}, {k_words(first['k'], first['k_asked'])}")
 
@@ -165,7 +165,7 @@ def _rank_keys(theme: Theme) -> list[Key]:
 
 
 def _look(name: str, colour: str, surface: str) -> dict[str, Any]:
-    """Return the arguments of one of the three lines; only TOP's markers are filled."""
+    """Return matplotlib's arguments for one of the three lines; only TOP has filled markers."""
     fill = colour if name == "top" else surface
     common = {"color": colour, "linewidth": 1.2, "markeredgewidth": 0.9, "markerfacecolor": fill}
     return _LOOKS[name] | common

@@ -1,4 +1,4 @@
-"""Which features are picked, and how often."""
+"""Bar charts of how often each feature was picked."""
 
 from collections.abc import Mapping, Sequence
 from math import ceil
@@ -39,18 +39,18 @@ def frequencies_figure(
     styles: Mapping[str, MethodStyle] | None = None,
     stamp: str | None = STAMP,
 ) -> "Figure":
-    """Return the 20 features that each method picked most often, one panel a method.
+    """Return the 20 features that each method picked most often, one panel per method.
 
-    Full bars are features of the truth, pale bars are others.
+    Solid bars are true features, pale bars are others.
 
     Args:
-        frequencies: One row a feature, method and cell.
-        dataset: Which data set to show.
-        k_asked: Which k to show, as asked for.
-        epsilon: Which epsilon to show.
+        frequencies: One row per feature, method and cell.
+        dataset: The data set to show.
+        k_asked: The k to show, as requested.
+        epsilon: The epsilon to show.
         theme: Light or dark.
-        styles: The look of every method, if other figures share it.
-        stamp: The text in the corner, None for none.
+        styles: The style of every method, if other figures share it.
+        stamp: The text in the corner, or None.
 
     Raises:
         UsageError: If there is no such cell.
@@ -71,12 +71,12 @@ def frequencies_figure(
 
 
 def most_picked(rows: "pl.DataFrame") -> "pl.DataFrame":
-    """Return the rows of the features picked most often; of two picked as often, the earlier."""
+    """Return the rows of the features picked most often; of equal shares, the first columns."""
     return rows.sort(["share", "position"], descending=[True, False]).head(MOST)
 
 
 def _labels(rows: "pl.DataFrame") -> list[str]:
-    """Return the names of features, shortened, with the position where two look the same."""
+    """Return shortened names of features, with the position if two would look the same."""
     short = [fitted(name, _LONGEST_NAME) for name in rows["feature"]]
     labels = []
     for name, label, position in zip(rows["feature"], short, rows["position"], strict=True):
@@ -87,7 +87,7 @@ def _labels(rows: "pl.DataFrame") -> list[str]:
 
 
 def _bar_look(colour: str, theme: Theme, *, true: bool) -> dict[str, Any]:
-    """Return the look of a bar: full, or pale with an outline and stripes."""
+    """Return the style of a bar: solid for a true feature, else pale with an outline."""
     if true:
         return {"facecolor": colour, "edgecolor": colour, "linewidth": 0.6}
     surface = COLOURS[theme].surface
@@ -98,7 +98,7 @@ def _bar_look(colour: str, theme: Theme, *, true: bool) -> dict[str, Any]:
 def _bar_frames(
     panels: Sequence["pl.DataFrame"], dataset: str, heading: str, theme: Theme, stamp: str | None
 ) -> tuple["Figure", list["Axes"]]:
-    """Return the figure with an empty panel for every method."""
+    """Return a figure with an empty panel for every method."""
     columns = min(len(panels), WIDEST)
     label = max(text_width(name) for rows in panels for name in _labels(rows)) + 0.14
     bars = _BARS_WIDE if columns > 1 else 4.0
@@ -152,13 +152,13 @@ def frequency_bars(
     """Return how often each feature was picked, one panel for every (title, counts).
 
     Args:
-        panels: Titles with arrays of counts, one a feature; two panels stand in a row.
+        panels: Titles with arrays of counts, one count per feature; two panels form a row.
         repetitions: How many runs were counted.
-        true_positions: Positions of the right features from 0; drawn as numbers from 1.
-        title: What all panels have in common.
+        true_positions: Positions of the true features, from 0; they are drawn as numbers from 1.
+        title: The title of the figure.
         theme: Light or dark.
-        colours: One colour a panel; the first of the theme's if not given.
-        stamp: The text in the corner, None for none.
+        colours: One colour per panel; the theme's first colour if not given.
+        stamp: The text in the corner, or None.
     """
     pairs = list(panels.items()) if isinstance(panels, Mapping) else list(panels)
     colours = colours or [COLOURS[theme].methods[0]] * len(pairs)
@@ -182,13 +182,13 @@ def frequency_bars(
 
 
 def _label_left(ax: "Axes", words: str, *, first: bool) -> None:
-    """Write words and numbers beside the first panel of a row only."""
+    """Label the vertical axis of the first panel of a row only."""
     ax.set_ylabel(words if first else "")
     ax.tick_params(labelleft=first)
 
 
 def _heading(figure: "Figure", words: str, colour: str, theme: Theme) -> None:
-    """Write what a figure shows at its top, with the legend of full and pale bars below."""
+    """Write the heading of a figure, and below it the legend of solid and pale bars."""
     width, height = figure.get_size_inches()
     figure.text(0.1 / width, 1 - 0.1 / height, words, size=TEXT_SIZE + 1, va="top")
     keys = [
@@ -201,7 +201,7 @@ def _heading(figure: "Figure", words: str, colour: str, theme: Theme) -> None:
 def _draw_counts(
     ax: "Axes", counts: Any, true_positions: Sequence[int], colour: str, theme: Theme
 ) -> None:
-    """Draw one panel's bars over the numbers of the features."""
+    """Draw the bars of one panel over the numbers of the features."""
     places = np.arange(len(counts))
     true = np.isin(places, np.asarray(true_positions, dtype=int))
     for which in (True, False):

@@ -1,4 +1,4 @@
-"""Where one method is better than another: data sets down, epsilons across."""
+"""Heat maps of the difference between two methods: one row per data set, one column per epsilon."""
 
 from math import ceil, isnan
 from typing import TYPE_CHECKING, Any
@@ -38,8 +38,8 @@ def significant(
 ) -> bool:
     """Return whether two means differ, by a two-sided Welch test with Bonferroni's correction.
 
-    Means of trials that never varied differ if they are not the same number. One trial, or a
-    value that is missing, shows nothing.
+    If neither method varied between trials, the means differ if they are not equal. With a single
+    trial or a missing value the answer is False.
     """
     if min(trials) < 2 or any(isnan(value) for value in (*means, *deviations)):
         return False
@@ -88,7 +88,7 @@ def differences(
 
 
 def welch_words(comparisons: int) -> str:
-    """Return which test the dots stand for."""
+    """Return what a dot means, and by which test."""
     cells = "1 cell" if comparisons == 1 else f"{comparisons} cells"
     return (
         "a dot marks a significant difference: two-sided Welch test at level "
@@ -108,12 +108,12 @@ def heatmap_figure(
     """Return the accuracy of `first` minus that of `second`, with a dot where it is significant.
 
     Args:
-        results: One row a cell.
-        first: The method that is better where the value is positive.
-        second: The method that is better where it is negative.
-        k_asked: Which k to show, as asked for.
+        results: One row per cell.
+        first: The method that is better if the value is positive.
+        second: The method that is better if the value is negative.
+        k_asked: The k to show, as requested.
         theme: Light or dark.
-        stamp: The text in the corner, None for none.
+        stamp: The text in the corner, or None.
 
     Raises:
         UsageError: If the two methods have no cell in common.
@@ -137,7 +137,7 @@ def heatmap_figure(
 def _frame(
     shape: tuple[int, ...], names: list[str], theme: Theme, stamp: str | None
 ) -> tuple["Figure", "Axes", "Axes"]:
-    """Return the figure with a place for the cells and one for the colour bar."""
+    """Return a figure with empty axes for the cells and for the colour bar."""
     down, across = shape
     left = max(text_width(name) for name in names) + 0.16
     cell = min(1.0, max(_CELL_WIDTH, 4.4 / across))
@@ -152,7 +152,7 @@ def _frame(
 
 
 def _label_axes(ax: "Axes", names: list[str], epsilons: list[float]) -> None:
-    """Write data sets and epsilons at their cells."""
+    """Label the rows with data sets and the columns with epsilons."""
     ax.set_yticks(np.arange(len(names)) + 0.5, names)
     ax.set_xticks(np.arange(len(epsilons)) + 0.5, [f"{epsilon:g}" for epsilon in epsilons])
     ax.tick_params(length=0, pad=4)
@@ -164,7 +164,7 @@ def _label_axes(ax: "Axes", names: list[str], epsilons: list[float]) -> None:
 
 
 def _colour_cells(ax: "Axes", values: FloatArray, theme: Theme) -> Any:
-    """Colour the cells on a scale that is even at 0 and ends at a tenth."""
+    """Colour the cells on a scale that is symmetric about 0 and ends at a multiple of 0.1."""
     limit = max(0.2, ceil(float(np.nanmax(np.abs(values))) * 10) / 10)
     return ax.pcolormesh(
         np.ma.masked_invalid(values),
@@ -188,7 +188,7 @@ def _fill_cells(ax: "Axes", mesh: Any, values: FloatArray, marks: BoolArray) -> 
         ax.text(
             across + 0.5,
             down + 0.54,
-            # Never a minus before zeros.
+            # Adding 0.0 avoids "-0.00".
             _signed(f"{round(value, 2) + 0.0:.2f}"),
             ha="center",
             va="center",
@@ -204,15 +204,15 @@ def _fill_cells(ax: "Axes", mesh: Any, values: FloatArray, marks: BoolArray) -> 
 
 
 def _signed(number: str) -> str:
-    """Return a number with a true minus, as wide as a plus."""
+    """Return a number with the minus sign U+2212, which is as wide as a plus."""
     return number.replace("-", "\N{MINUS SIGN}")
 
 
 def _colour_bar(figure: "Figure", mesh: Any, bar: "Axes") -> None:
-    """Draw the scale of the colours."""
+    """Draw the colour bar."""
     limit = mesh.norm.vmax
     scale: Any = figure.colorbar(mesh, cax=bar)
-    # Boxes rather than an embedded picture, which would be blurred when enlarged.
+    # Vector boxes rather than an embedded bitmap, which would blur when enlarged.
     scale.solids.set_rasterized(False)
     scale.solids.set_edgecolor("face")
     scale.outline.set_visible(False)
@@ -222,7 +222,7 @@ def _colour_bar(figure: "Figure", mesh: Any, bar: "Axes") -> None:
 
 
 def _words(figure: "Figure", ax: "Axes", k_text: str, methods: tuple[str, str], count: int) -> None:
-    """Write the heading above the cells and the test below them."""
+    """Write the heading above the cells, and the note about the test below them."""
     width, height = figure.get_size_inches()
     room = width - 0.2
     heading = "accuracy of {} minus accuracy of {}, " + k_text

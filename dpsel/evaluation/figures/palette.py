@@ -1,4 +1,4 @@
-"""Colours of the two themes, and the look of each method; nothing here needs matplotlib."""
+"""The colours of both themes, and the style of each method; nothing here needs matplotlib."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -23,8 +23,8 @@ class Theme(StrEnum):
 class Colours:
     """The colours of one theme.
 
-    Those of `methods` differ for colour-blind readers too, and have a contrast of 3:1 or more
-    to the surface. They were found by a search over simulated deficiencies.
+    The colours in `methods` can be told apart by colour-blind readers too, and have a contrast of
+    at least 3:1 to the surface. They come from a search with simulated colour blindness.
     """
 
     surface: str
@@ -59,7 +59,7 @@ COLOURS = {
         first_better="#66B2CC",
     ),
 }
-# Nine markers and seven colours have no factor in common: 63 different pairs.
+# 9 markers and 7 colours have no common factor, so there are 63 different pairs.
 _MARKERS = ("o", "s", "D", "^", "v", "P", "X", "<", ">")
 _DASHES = ((6.0, 3.0), (2.5, 2.0), (8.0, 2.0, 2.0, 2.0), (4.0, 1.5))
 # The paper's two methods look the same in every figure, whatever else is drawn.
@@ -75,7 +75,7 @@ class MethodStyle:
     dashes: tuple[float, ...] | None = None
 
     def line(self) -> dict[str, Any]:
-        """Return the arguments of a line of this method."""
+        """Return matplotlib's arguments for a line of this method."""
         look: dict[str, Any] = {"color": self.colour, "linewidth": 1.4}
         if self.dashes is not None:
             return look | {"linestyle": (0, self.dashes)}
@@ -101,7 +101,7 @@ def method_styles(results: "pl.DataFrame", theme: Theme) -> dict[str, MethodStyl
 
 
 def _private_styles(names: Sequence[str], theme: Theme) -> dict[str, MethodStyle]:
-    """Return the fixed styles of the paper's methods, and the free ones for the rest."""
+    """Return fixed styles for the paper's methods, and the remaining styles for the others."""
     colours = COLOURS[theme].methods
     taken = {_FIXED[name] for name in names if name in _FIXED}
     free = (place for place in range(len(names) + len(_FIXED)) if place not in taken)
@@ -120,7 +120,7 @@ def rgb(colour: str) -> Rgb:
 
 
 def mixed(colour: str, ground: str, share: float) -> Rgb:
-    """Return a colour thinned: `share` of it, the rest the ground's."""
+    """Return a mixture of a colour, with weight `share`, and the background."""
     pairs = zip(rgb(colour), rgb(ground), strict=True)
     red, green, blue = (share * strong + (1 - share) * weak for strong, weak in pairs)
     return red, green, blue

@@ -1,4 +1,4 @@
-"""Grids of small panels over epsilon, with one legend above all of them."""
+"""Grids of small panels with epsilon on the horizontal axis, and one legend above them."""
 
 from collections.abc import Sequence
 from math import ceil, floor, log10
@@ -28,7 +28,7 @@ _LEGEND_LINE, _HANDLE, _SPACE = 0.174, 0.46, 0.24
 
 @frozen
 class Title:
-    """What a panel shows: the data set, and the rest in smaller letters."""
+    """The title of a panel: the data set, and details on a second line."""
 
     name: str
     detail: str
@@ -36,19 +36,19 @@ class Title:
 
 @frozen
 class Key:
-    """One entry of a legend: its words and the arguments of its line."""
+    """One entry of a legend: its label, and matplotlib's arguments for its line."""
 
     label: str
     look: dict[str, Any]
 
 
 def k_words(k: int, asked: str) -> str:
-    """Return k in words, with the rule it came from."""
+    """Return a text such as `k = 5`, with the rule k was computed by, if any."""
     return f"k = {k}" if asked == str(k) else f"k = {k} ({asked})"
 
 
 def columns_for(count: int, together: int) -> int:
-    """Return how many panels stand in a row, so that those of one data set stay together."""
+    """Return how many panels form a row, so that those of one data set stay together."""
     if count <= 3:
         return max(1, count)
     fitting = [
@@ -71,7 +71,7 @@ def epsilon_panels(
     label: str,
     stamp: str | None,
 ) -> tuple["Figure", list["Axes"]]:
-    """Return a figure with an empty panel for every title: log epsilon across, 0 to 1 upwards."""
+    """Return a figure with an empty panel per title: log epsilon across, 0 to 1 upwards."""
     columns = columns_for(len(titles), together)
     wide, high = _SIZES[columns]
     rows = ceil(len(titles) / columns)
@@ -100,14 +100,14 @@ def epsilon_panels(
 
 
 def head(ax: "Axes", name: str, detail: str, theme: Theme) -> None:
-    """Write what a panel shows above it, in two lines."""
+    """Write the two lines of the title above a panel."""
     place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
     ax.annotate(name, (0, 1), (0, 15), size=TEXT_SIZE + 1, va="bottom", **place)
     ax.annotate(detail, (0, 1), (0, 5), color=COLOURS[theme].muted, va="bottom", **place)
 
 
 def _dress(ax: "Axes", epsilons: Sequence[float], *, first: bool, large: bool) -> None:
-    """Give a panel its scales, ticks and lines behind the curves."""
+    """Set the scales, ticks and grid lines of a panel."""
     ax.set_xscale("log")
     low, high = min(epsilons), max(epsilons)
     margin = (high / low) ** 0.04 if high > low else 2.0
@@ -123,7 +123,7 @@ def _dress(ax: "Axes", epsilons: Sequence[float], *, first: bool, large: bool) -
 
 
 def epsilon_ticks(epsilons: Sequence[float]) -> list[float]:
-    """Return few enough ticks: powers of ten if there are three of them, else some epsilons."""
+    """Return a few ticks: powers of ten if there are at least three, else some of the epsilons."""
     low, high = min(epsilons), max(epsilons)
     powers = [10.0**power for power in range(ceil(log10(low)), floor(log10(high)) + 1)]
     if len(powers) >= 3:
@@ -138,17 +138,17 @@ def epsilon_ticks(epsilons: Sequence[float]) -> list[float]:
 
 
 def legend_height(keys: Sequence[Key], width: float) -> float:
-    """Return how much room a legend takes, in inches."""
+    """Return the height of a legend in inches."""
     if not keys:
         return 0.0
     return ceil(len(keys) / _legend_columns(keys, width)) * _LEGEND_LINE + 0.04
 
 
 def _legend_columns(keys: Sequence[Key], width: float) -> int:
-    """Return how many entries of a legend fit side by side."""
+    """Return how many entries of a legend fit next to each other."""
     widths = [text_width(drawable(key.label)) + _HANDLE + _SPACE for key in keys]
     for columns in range(len(keys), 1, -1):
-        # Matplotlib fills a legend column by column, the first ones with one entry more.
+        # Matplotlib fills a legend column by column; the first columns get one entry more.
         rows, longer = divmod(len(keys), columns)
         ends = [(place + 1) * rows + min(place + 1, longer) for place in range(columns)]
         starts = [0, *ends[:-1]]
@@ -160,7 +160,7 @@ def _legend_columns(keys: Sequence[Key], width: float) -> int:
 def draw_legend(
     figure: "Figure", keys: Sequence[Key], *, left: float, top: float, make: Any = line_key
 ) -> None:
-    """Draw a legend whose upper left corner is given in inches."""
+    """Draw a legend; `left` and `top` place its upper left corner, in inches."""
     if not keys:
         return
     width, height = figure.get_size_inches()

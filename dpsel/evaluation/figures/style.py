@@ -1,4 +1,4 @@
-"""How matplotlib is used: settings, the stamp, names that fit, and the same bytes every time."""
+"""What all figures share: settings of matplotlib, the stamp, texts that fit, reproducible files."""
 
 import io
 from collections.abc import Iterable, Iterator, Mapping
@@ -45,9 +45,9 @@ def _settings(theme: Theme) -> dict[str, Any]:
         "axes.spines.right": False,
         "axes.facecolor": colours.surface,
         "figure.facecolor": colours.surface,
-        # A name with dollar signs is a name, not a formula.
+        # Dollar signs in a name must not start a formula.
         "text.parse_math": False,
-        # Letters as outlines look the same on a machine without the font.
+        # Text as outlines looks the same on machines without the font.
         "svg.fonttype": "path",
         "svg.hashsalt": "dpsel",
     }
@@ -55,7 +55,7 @@ def _settings(theme: Theme) -> dict[str, Any]:
 
 @contextmanager
 def drawing(theme: Theme) -> Iterator[None]:
-    """Draw in a theme, whatever the user's own settings of matplotlib are."""
+    """Use the settings of a theme, whatever the user's own matplotlib settings are."""
     import matplotlib
 
     with matplotlib.rc_context():
@@ -68,7 +68,7 @@ def drawing(theme: Theme) -> Iterator[None]:
 def new_figure(
     width: float, height: float, theme: Theme, *, title: str, stamp: str | None
 ) -> "Figure":
-    """Return an empty figure of a size in inches, stamped in its lower right corner."""
+    """Return an empty figure, its size in inches, with the stamp in the lower right corner."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height))
@@ -81,7 +81,7 @@ def new_figure(
 
 
 def stamp_of(figure: "Figure") -> str | None:
-    """Return the stamp of a figure, None if it has none."""
+    """Return the stamp of a figure, or None."""
     stamps = [text.get_text() for text in figure.texts if text.get_gid() == _STAMP_ID]
     return stamps[0] if stamps else None
 
@@ -111,7 +111,7 @@ def patch_key(look: Mapping[str, Any]) -> Any:
 
 @lru_cache(maxsize=1)
 def letters() -> frozenset[int]:
-    """Return the characters that the font can draw."""
+    """Return the code points that the font can draw."""
     from matplotlib import font_manager
 
     return frozenset(font_manager.get_font(font_manager.findfont(FONT)).get_charmap())
@@ -119,7 +119,7 @@ def letters() -> frozenset[int]:
 
 @lru_cache(maxsize=1 << 14)
 def text_width(text: str, size: float = TEXT_SIZE) -> float:
-    """Return how wide a line of text is, in inches."""
+    """Return the width of a line of text in inches."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -152,25 +152,25 @@ def save_png(figure: "Figure", path: Path) -> None:
 
 
 def _description(figure: "Figure", stamp_field: str) -> dict[str, str]:
-    """Return what the file says about itself."""
+    """Return the metadata of an image file: its title, and the stamp."""
     stamp = stamp_of(figure)
     title = {"Title": str(figure.get_label())}
     return title if stamp is None else {**title, stamp_field: stamp}
 
 
-# No label shows more than this; measuring a name of a megabyte would take long.
+# Labels are cut to this length first, as measuring a name of a megabyte would take long.
 _LONGEST = 200
 
 
 def drawable(text: str) -> str:
-    """Return a text of characters that the figures' font has; others are spelled out."""
+    """Return a text with characters of the figures' font only; others are escaped."""
     known = letters()
     signs = printable(_cut(text, _LONGEST))
     return "".join(sign if ord(sign) in known else _spelled(sign) for sign in signs)
 
 
 def fitted(text: str, inches: float, size: float = TEXT_SIZE) -> str:
-    """Return a text no wider than some inches, shortened in its middle if need be."""
+    """Return a text no wider than some inches, shortened in the middle if needed."""
     signs = drawable(text)
     if text_width(signs, size) <= inches:
         return signs
@@ -185,7 +185,7 @@ def fitted(text: str, inches: float, size: float = TEXT_SIZE) -> str:
 
 
 def fitted_apart(names: Iterable[str], inches: float, size: float = TEXT_SIZE) -> dict[str, str]:
-    """Return names that fit, with numbers where two of them would look the same."""
+    """Return names that fit, numbered if two of them would look the same."""
     names = list(dict.fromkeys(names))
     short = {name: fitted(name, inches, size) for name in names}
     if len(set(short.values())) == len(names):
@@ -198,7 +198,7 @@ def fitted_apart(names: Iterable[str], inches: float, size: float = TEXT_SIZE) -
 
 
 def _cut(text: str, length: int) -> str:
-    """Return a text of at most `length` characters, its two ends kept."""
+    """Return a text of at most `length` characters that keeps both ends."""
     if len(text) <= length:
         return text
     tail = (length - 1) // 2
@@ -206,5 +206,5 @@ def _cut(text: str, length: int) -> str:
 
 
 def _spelled(sign: str) -> str:
-    """Return a character as its code."""
+    """Return a character as an escape sequence."""
     return sign.encode("unicode_escape").decode()
