@@ -14,10 +14,31 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Measured:
-    """Medians over all runs of a command."""
+    """All runs of a command, in the order of the turns."""
 
-    seconds: float
-    megabytes: float
+    times: tuple[float, ...]
+    memory: tuple[float, ...]
+
+    @property
+    def seconds(self) -> float:
+        """The median time."""
+        return statistics.median(self.times)
+
+    @property
+    def megabytes(self) -> float:
+        """The median of the peak memory."""
+        return statistics.median(self.memory)
+
+    def relative_to(self, other: "Measured") -> float:
+        """Return the median of the ratios of the same turn; of medians, if the turns differ.
+
+        A machine that slows down for a minute slows down both commands of a turn.
+        """
+        if len(self.times) != len(other.times):
+            return self.seconds / other.seconds
+        return statistics.median(
+            ours / theirs for ours, theirs in zip(self.times, other.times, strict=True)
+        )
 
 
 def installed(folder: Path, *peers: str) -> Path:
@@ -75,21 +96,23 @@ def run_once(command: Sequence[str]) -> Measured:
     seconds, megabytes, code = map(float, done.stdout.split())
     if code:
         raise SystemExit(f"exit code {code:.0f}: {' '.join(command)}")
-    return Measured(seconds, megabytes)
+    return Measured((seconds,), (megabytes,))
 
 
 def compared(commands: Mapping[str, Sequence[str]], runs: int) -> dict[str, Measured]:
-    """Return the medians of all commands, which run in turn, after one warm-up run each."""
+    """Return the runs of all commands, which take turns, after one warm-up run each.
+
+    Every other turn goes backwards, so that no command always comes after the same one.
+    """
+    for command in commands.values():
+        run_once(command)
     found: dict[str, list[Measured]] = {name: [] for name in commands}
-    for number in range(runs + 1):
-        for name, command in commands.items():
-            measured = run_once(command)
-            if number:
-                found[name].append(measured)
+    for turn in range(runs):
+        for name in list(commands)[:: -1 if turn % 2 else 1]:
+            found[name].append(run_once(commands[name]))
     return {
         name: Measured(
-            statistics.median(run.seconds for run in all_runs),
-            statistics.median(run.megabytes for run in all_runs),
+            tuple(run.seconds for run in all_runs), tuple(run.megabytes for run in all_runs)
         )
         for name, all_runs in found.items()
     }
