@@ -19,11 +19,14 @@ GUARANTEE = "Guarantee:"
 
 
 def console_examples(document: Path) -> list[tuple[str, str]]:
-    """Return every command in a document with the output that it shows."""
+    """Return every command in a document with the output that it shows.
+
+    A command goes on in the next line after a backslash, as in a shell.
+    """
     found = []
     for block in re.findall(r"```console\n(.*?)```", document.read_text(), re.DOTALL):
         for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, _, output = example.partition("\n")
+            command, output = re.split(r"(?<!\\)\n", example, maxsplit=1)
             found.append((command, output))
     return found
 
