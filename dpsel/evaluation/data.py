@@ -1,4 +1,4 @@
-"""The data sets of an evaluation: how they are read and scaled, and which features are true.
+"""The data sets of an evaluation: how they are read and scaled.
 
 There is no privacy guarantee: everything here is for the data's holder only.
 """
@@ -11,27 +11,35 @@ from typing import Any
 
 import numpy as np
 
-from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.arrays import BoolArray, FloatArray, IntArray
 from dpsel.core.bounds import ONE, Bounds, bounded_integers, is_unit
-from dpsel.core.matrix import changed, column_groups, target_products
+from dpsel.core.matrix import Matrix, changed, column_groups
 from dpsel.core.target import MOST_CLASSES, Target
-from dpsel.core.votes import largest
-from dpsel.errors import InputError, UsageError
+from dpsel.core.words import without_words, words_of
+from dpsel.errors import UsageError
+from dpsel.evaluation.truth import FoundTruth
 from dpsel.preprocessing.options import Center, Scale
 from dpsel.preprocessing.scaling import Scaling, data_scaling
 from dpsel.preprocessing.statistics import exact_statistics, joined_statistics
 from dpsel.records import frozen
 from dpsel.reporter import Reporter
-from dpsel.selection.lasso import PENALTY, lasso_coefficients
 from dpsel.tables.bounds_file import PublicBounds
-from dpsel.tables.cell_counts import cell_notes
-from dpsel.tables.columns import Wanted, choose_columns, nameless_notes, visible_columns
+from dpsel.tables.cell_counts import CellCounts, cell_notes
+from dpsel.tables.columns import (
+    Kind,
+    Layout,
+    Wanted,
+    choose_columns,
+    nameless_notes,
+    visible_columns,
+)
 from dpsel.tables.formats import FileFormat, Orientation
 from dpsel.tables.labels import TargetCoding, label_interval
 from dpsel.tables.opening import unchanged_table
 from dpsel.tables.places import has_scheme, public_place
 from dpsel.tables.sources import STDIN
 from dpsel.tables.spill import read_matrix
+from dpsel.tables.table import Table
 from dpsel.tables.transposed import RawTable, labels_of
 
 
@@ -42,21 +50,6 @@ class DataSet:
     X: Any = field(repr=False)
     """A `Matrix`; code that made the rows in memory may use it as an array."""
     y: FloatArray = field(repr=False)
-
-
-@frozen
-class FoundTruth:
-    """The true features of one data set: those with the k largest weights, or a known set."""
-
-    weights: FloatArray | None
-    known: IntArray | None
-
-    def top(self, k: int) -> IntArray:
-        """Return the true features for a k; by weights, at most k and none of weight 0."""
-        if self.known is not None:
-            return self.known
-        assert self.weights is not None
-        return largest(self.weights, k)
 
 
 @frozen
@@ -77,6 +70,15 @@ class EvaluationData:
     """Notes for the holder about the cells, where they are only clipped to their bounds."""
     unbounded: bool = False
     """Whether no bounds were given and cells lie outside [-1, 1]: clipping would mean nothing."""
+    cells: Matrix | None = field(default=None, repr=False)
+    """All cells, words and dates included, if the table has any; `raw` has the numbers only."""
+    wordy: tuple[str, ...] = ()
+    """The features with more words and dates than numbers."""
+
+    @property
+    def whole(self) -> DataSet:
+        """Return the rows with all of their cells: numbers, words and dates."""
+        return self.raw if self.cells is None else DataSet(self.cells, self.raw.y)
 
     def truth_scale(self, scale: Scale) -> Scale:
         """Return the scaling that defines the true features: max-abs if cells are `unbounded`."""
@@ -112,47 +114,6 @@ class EvaluationData:
 def _scaled(scaling: Scaling, columns: slice, X: FloatArray) -> FloatArray:
     """Return the scaled cells of some columns, rounded to the grid that all scores use."""
     return bounded_integers(scaling.part(columns).apply(X), np.array(-1.0), np.array(1.0)) / ONE
-
-
-LASSO = "lasso"
-SIS = "sis"
-
-
-@frozen
-class Truth:
-    """How the true features are defined: by a LASSO, by SIS, or by a list of names."""
-
-    kind: str = LASSO
-    penalty: float = PENALTY
-    names: tuple[str, ...] = ()
-
-    def described(self) -> str:
-        """Return the definition in words."""
-        if self.kind == LASSO:
-            return f"the k largest coefficients of a LASSO, lambda = {self.penalty:g}"
-        return "the k largest |x'y|" if self.kind == SIS else ", ".join(self.names)
-
-    def found(self, rows: DataSet, features: Sequence[str]) -> FoundTruth:
-        """Return the true features of one data set."""
-        if self.kind == LASSO:
-            return FoundTruth(lasso_coefficients(rows.X, rows.y, self.penalty), None)
-        if self.kind == SIS:
-            return FoundTruth(np.abs(target_products(rows.X, rows.y)), None)
-        place = {name: i for i, name in enumerate(features)}
-        for name in self.names:
-            if name not in place:
-                raise InputError(f"the truth names '{name}', which is not among the features")
-        return FoundTruth(None, np.array(sorted(place[name] for name in self.names)))
-
-
-def parse_truth(text: str, penalty: float) -> Truth:
-    """Parse the option `--truth`: `lasso`, `sis`, or names separated by commas."""
-    if text.strip() in (LASSO, SIS):
-        return Truth(text.strip(), penalty)
-    names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-    if not names:
-        raise UsageError(f"--truth is {LASSO}, {SIS}, or names of columns with commas")
-    return Truth("names", penalty, names)
 
 
 # Memory of an evaluation, in multiples of the table: raw rows, scaled rows and a copy for a LASSO;
@@ -245,24 +206,105 @@ def load_table(place: Any, name: str, request: TableRequest, reporter: Reporter)
     if coding.of_text:
         interval = label_interval(coding)
         bounds = Bounds(bounds.lower, bounds.upper, interval, coding.two_classes)
-    with unchanged_table(open_again()) as table:
-        copies = _COPIES + _COPIES_OF_WORKER * request.threads
-        X, y, cells = read_matrix(
-            table, layout, coding, reporter, request.threads, copies=copies, clipping=bounds
-        )
+    read = _Reading(open_again, layout, coding, bounds, request.threads, reporter).read()
+    numeric = np.flatnonzero(~read.wordy)
+    names = [*(layout.names[place] for place in numeric), wanted.target]
     assumed = is_unit(bounds.lower, bounds.upper)
-    notes = cell_notes(cells, [*layout.names, wanted.target], assumed=assumed)
-    rows = DataSet(X, y)
     return EvaluationData(
         name,
         tuple(layout.names),
-        rows,
+        read.rows,
         bounds,
         coding.of_text,
         _target(coding),
-        clipping=tuple(notes),
-        unbounded=not wanted.bounded and beyond_unit(rows, labels=coding.of_text),
+        clipping=tuple(cell_notes(read.counts.of_features(numeric), names, assumed=assumed)),
+        unbounded=not wanted.bounded and beyond_unit(read.rows, labels=coding.of_text),
+        cells=read.cells,
+        wordy=tuple(layout.names[place] for place in np.flatnonzero(read.wordy)),
     )
+
+
+@frozen
+class _Read:
+    """All rows of a table: their numbers, and all cells if some are words or dates. Private."""
+
+    rows: DataSet
+    cells: Matrix | None = field(repr=False)
+    wordy: BoolArray = field(repr=False)
+    """Whether a feature has more words and dates than numbers."""
+    counts: CellCounts
+
+
+# A column of such a type has no numbers, though some of its texts may look like one.
+_NOT_NUMBERS = (Kind.TEXT, Kind.TIME, Kind.BINARY, Kind.OTHER, Kind.CATEGORY)
+
+
+@frozen
+class _Reading:
+    """How one table is read, which is done twice if it is a CSV with words or missing cells."""
+
+    open_again: Callable[[], Table]
+    layout: Layout
+    coding: TargetCoding
+    bounds: Bounds
+    threads: int
+    reporter: Reporter
+
+    def read(self) -> _Read:
+        """Read the numbers, as `select` does for scores of numbers, and all cells if they differ.
+
+        A CSV is read twice, because a date that was read as a cell is a number like any other.
+
+        Privacy:
+            Guarantee: none; the rows are private.
+            Tested by: tests/evaluation/test_words.py
+        """
+        with unchanged_table(self.open_again()) as table:
+            kinds = [table.columns[place].kind for place in self.layout.features]
+        not_numbers = np.array([kind in _NOT_NUMBERS for kind in kinds], dtype=np.bool_)
+        if not_numbers.any():
+            cells, y, counts = self._matrix(words=True)
+            X = changed(cells, partial(_numbers, not_numbers))
+        else:
+            X, y, counts = self._matrix(words=False)
+            same = _Read(DataSet(X, y), None, not_numbers, counts)
+            if all(kind is Kind.NUMBER for kind in kinds) or not self.layout.words:
+                return same
+            if (_known(X) == len(y)).all():
+                return same
+            cells, _, _ = self._matrix(words=True)
+        numbers, known = _known(X), _known(cells)
+        wordy = known - numbers > numbers
+        return _Read(DataSet(X, y), None if (known == numbers).all() else cells, wordy, counts)
+
+    def _matrix(self, *, words: bool) -> tuple[Matrix, FloatArray, CellCounts]:
+        """Read all rows once."""
+        with unchanged_table(self.open_again()) as table:
+            return read_matrix(
+                table,
+                self.layout,
+                self.coding,
+                self.reporter,
+                self.threads,
+                copies=_COPIES + _COPIES_OF_WORKER * self.threads,
+                clipping=self.bounds,
+                words=words,
+            )
+
+
+def _numbers(not_numbers: BoolArray, columns: slice, cells: FloatArray) -> FloatArray:
+    """Return the numbers among some cells, NaN for others and in columns of other types."""
+    numbers = without_words(cells).copy(order="F")
+    numbers[:, not_numbers[columns]] = np.nan
+    return numbers
+
+
+def _known(X: Matrix) -> IntArray:
+    """Return how many cells of each column are numbers or words."""
+    known = np.zeros(X.shape[1], dtype=np.int64)
+    for columns, cells in column_groups(X):
+        known[columns] = (~np.isnan(cells) | words_of(cells)[0]).sum(axis=0)
+    return known
 
 
 def _target(coding: TargetCoding) -> Target:

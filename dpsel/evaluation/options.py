@@ -51,10 +51,11 @@ class Comparison:
         shown="stump,dp-sis,two-stage",
         panel=SWEEP,
     )
-    truth: str = option(
+    truth: str | None = option(
         "--truth WHAT",
-        "The true features: lasso, sis, or comma-separated names.",
-        "lasso",
+        "The true features: lasso, sis, stump, or comma-separated names.",
+        None,
+        shown="lasso; stump if columns hold words or dates",
         panel=SWEEP,
     )
     unseen: int | None = option(

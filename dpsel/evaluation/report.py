@@ -18,6 +18,7 @@ from dpsel.evaluation.metrics import (
     Metric,
 )
 from dpsel.evaluation.report_figures import ReportFigure, figure_html
+from dpsel.evaluation.truth import BY_TABLE, STUMP
 from dpsel.preprocessing.options import Scale
 from dpsel.records import frozen
 from dpsel.system.text import page_html
@@ -25,7 +26,50 @@ from dpsel.system.text import page_html
 if TYPE_CHECKING:
     import polars as pl
 
+    from dpsel.evaluation.data import EvaluationData
     from dpsel.evaluation.request import Sweep
+
+
+_MOST_NAMED = 10
+
+
+def table_notes(data: "EvaluationData", sweep: "Sweep") -> list[str]:
+    """Return notes about the cells of one table, and about how they were used."""
+    bounded = [m.name for m in sweep.methods if sweep.scale_of(m) is Scale.NONE and m.bounded]
+    truth, scale = sweep.truth.of_table(words=bool(data.wordy)), data.truth_scale(sweep.scale)
+    scaled = scale is not sweep.scale
+    notes = _word_notes(data, sweep) if data.wordy else []
+    notes += data.clipping if bounded or scale is Scale.NONE else []
+    told = [] if truth.kind == STUMP else ["what is true"]
+    told += [] if data.wordy else ["what correlates"]
+    parts = []
+    if told:
+        parts.append(
+            f"{' and '.join(told)} is found on rows scaled by their largest values, as with "
+            "--scale max-abs"
+        )
+    if bounded:
+        parts.append(f"{', '.join(bounded)} clipped them, and `dpsel select` would refuse")
+    if scaled and parts:
+        notes.append(f"nobody gave bounds, and cells are beyond [-1, 1]: {'; '.join(parts)}")
+    return notes
+
+
+def _word_notes(data: "EvaluationData", sweep: "Sweep") -> list[str]:
+    """Return notes about a table in which some columns hold words or dates."""
+    named = ", ".join(f"'{name}'" for name in data.wordy[:_MOST_NAMED])
+    if len(data.wordy) > _MOST_NAMED:
+        named += f" and {len(data.wordy) - _MOST_NAMED} more columns"
+    hold = "holds" if len(data.wordy) == 1 else "hold"
+    without = [method.name for method in sweep.methods if method.ranking != STUMP]
+    only = f"; {', '.join(without)} can use numbers only, and took these as missing"
+    notes = [f"{named} {hold} words or dates{only if without else ''}"]
+    if sweep.truth.kind == BY_TABLE:
+        notes.append(
+            "so the true features are the k best by the exact score stump, not by a LASSO; this "
+            "favors the method stump: choose others with --truth, or compare models with --unseen 5"
+        )
+    return notes
 
 
 def sweep_notes(results: "pl.DataFrame", sweep: "Sweep") -> list[str]:

@@ -7,10 +7,11 @@ from typing import Any
 from dpsel import __version__
 from dpsel.core.guarantee import Neighbors, check_at_least, check_delta
 from dpsel.errors import UsageError
-from dpsel.evaluation.data import LASSO, TableRequest, Truth, parse_truth
+from dpsel.evaluation.data import TableRequest
 from dpsel.evaluation.grid import AskedK, parse_epsilons, parse_ks
 from dpsel.evaluation.methods import EvaluatedMethod, parse_methods
 from dpsel.evaluation.options import Comparison, Conditions, EvaluatedColumns, Grid, Sweeping
+from dpsel.evaluation.truth import BY_TABLE, LASSO, Truth, parse_truth
 from dpsel.preprocessing.options import Scale
 from dpsel.preprocessing.scaling import check_clip
 from dpsel.records import frozen
@@ -48,7 +49,9 @@ class Sweep:
     def fits_lassos(self) -> bool:
         """Return whether any LASSO is needed."""
         ranked = {method.ranking for method in self.methods}
-        return self.truth.kind == LASSO or bool(ranked & {Baseline.TWO_STAGE, Baseline.LASSO})
+        return self.truth.kind in (LASSO, BY_TABLE) or bool(
+            ranked & {Baseline.TWO_STAGE, Baseline.LASSO}
+        )
 
     def described(self) -> dict[str, Any]:
         """Return the sweep as plain values: equal descriptions mean equal results."""
@@ -130,7 +133,7 @@ def make_evaluate_request(
 
 
 def _wanted(columns: EvaluatedColumns, public: PublicBounds, *, given: bool) -> Wanted:
-    """Return which columns to read; bounds, if given, declare which of them are numbers."""
+    """Return which columns to read, of any type; bounds, if given, say which are numbers."""
     return Wanted(
         columns.target,
         columns.features,
@@ -138,6 +141,7 @@ def _wanted(columns: EvaluatedColumns, public: PublicBounds, *, given: bool) -> 
         labels=columns.encode_target or columns.positive is not None,
         declared=public.declared(columns.target) if given else frozenset(),
         bounded=given,
+        words=True,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from dpsel.evaluation.results import (
     results_frame,
 )
 from dpsel.evaluation.sweep import run_sweep
+from dpsel.evaluation.truth import BY_TABLE
 from dpsel.records import frozen
 from dpsel.reporter import Reporter
 from dpsel.system.frames import pl
@@ -104,10 +106,14 @@ class EvaluationRun:
         with chosen_workers(scheduler, request.tables.threads, reporter.warn) as workers:
             found = run_sweep(sets, request.sweep, self.journal, reporter, workers)
         results = results_frame(found.results)
+        truth = request.sweep.truth.of_all(list(found.truths.values()))
+        request = replace(request, sweep=replace(request.sweep, truth=truth))
         notes = [*found.notes, *sweep_notes(results, request.sweep)]
         for note in notes:
             reporter.note(note)
         about = description(self.tables, request)
+        if truth.kind == BY_TABLE:
+            about["truth"]["tables"] = found.truths
         frequencies = frequencies_frame(found.frequencies)
         return Evaluation(results, frequencies, notes, about, request.sweep)
 

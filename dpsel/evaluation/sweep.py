@@ -16,7 +16,7 @@ from dpsel.core.scores.registry import STUMP
 from dpsel.core.votes import Voting, independent_blocks, random_partition, votes_for_each_k
 from dpsel.errors import InputError
 from dpsel.evaluation import STAMP
-from dpsel.evaluation.data import DataSet, EvaluationData, FoundTruth
+from dpsel.evaluation.data import DataSet, EvaluationData
 from dpsel.evaluation.grid import AskedK
 from dpsel.evaluation.journal import Journal, run_missing
 from dpsel.evaluation.methods import (
@@ -30,7 +30,9 @@ from dpsel.evaluation.methods import (
     table_scores,
 )
 from dpsel.evaluation.metrics import cell_summary, correlations, without_intervals
+from dpsel.evaluation.report import table_notes
 from dpsel.evaluation.request import Sweep
+from dpsel.evaluation.truth import FoundTruth, Truth, stump_truth
 from dpsel.evaluation.unseen import (
     FoldTest,
     FoldWork,
@@ -123,6 +125,8 @@ class SweepResult:
     frequencies: list[dict[str, Any]]
     notes: list[str] = field(default_factory=list)
     """Notes for the holder about the tables."""
+    truths: dict[str, str] = field(default_factory=dict)
+    """The kind of truth for each table."""
 
 
 def run_sweep(
@@ -175,17 +179,18 @@ class _SetSweep:
     def add_to(self, found: SweepResult) -> None:
         """Compute all cells, and add their rows in the order of the sweep."""
         sweep = self._sweep
-        main = self._view(self._data.truth_scale(sweep.scale))
-        found.notes.extend(f"{self._data.name}: {note}" for note in self._notes())
-        truth = self._data.truth or sweep.truth.found(main, self._data.features)
+        name, asked_truth = self._data.name, sweep.truth.of_table(words=bool(self._data.wordy))
+        found.notes.extend(f"{name}: {note}" for note in table_notes(self._data, sweep))
+        found.truths[name] = asked_truth.kind
+        truth = self._data.truth or self._truth(asked_truth)
         votes = self._votes()
         draws = {method.name: self._draws(method, votes) for method in sweep.methods}
         work = CellWork(
-            name=self._data.name,
-            draws={name: own for name, own in draws.items() if not self._needs_rows(own)},
+            name=name,
+            draws={method: own for method, own in draws.items() if not self._needs_rows(own)},
             trials={method.name: self._trials(method) for method in sweep.methods},
             truth=truth,
-            correlation=correlations(main.X, main.y),
+            correlation=self._correlation(),
             seed=sweep.seed,
         )
         cells = self._cells()
@@ -204,7 +209,7 @@ class _SetSweep:
         for method, asked, k, epsilon in cells:
             key = self._cell_key(method, k, epsilon)
             summary = {**self._journal.found[key], **unseen.get(key, {})}
-            head = {"dataset": self._data.name, "method": method.name, "k": k}
+            head = {"dataset": name, "method": method.name, "k": k}
             head |= {"k_asked": asked.text, "epsilon": epsilon}
             found.results.append(self._row(head, method, summary))
             found.frequencies.extend(self._shares(head, summary, truth.top(k), method))
@@ -267,21 +272,23 @@ class _SetSweep:
             seed=self._sweep.seed,
         )
 
-    def _notes(self) -> list[str]:
-        """Return notes for the holder about the cells of this table."""
-        sweep = self._sweep
-        clipped = [m.name for m in sweep.methods if sweep.scale_of(m) is Scale.NONE and m.bounded]
-        truth_scale = self._data.truth_scale(sweep.scale)
-        notes = list(self._data.clipping) if clipped or truth_scale is Scale.NONE else []
-        if truth_scale is not sweep.scale:
-            notes.append(
-                "nobody gave bounds, and cells are beyond [-1, 1]: what is true and what "
-                "correlates is found on rows scaled by their largest values, as with --scale "
-                "max-abs"
-            )
-            if clipped:
-                notes[-1] += f"; {', '.join(clipped)} clipped them, and `dpsel select` would refuse"
-        return notes
+    def _truth(self, truth: Truth) -> FoundTruth:
+        """Return the true features by this definition."""
+        data = self._data
+        if truth.kind == STUMP:
+            return stump_truth(data.whole, data.target, max(self._ks))
+        return truth.found(self._main, data.features)
+
+    @property
+    def _main(self) -> DataSet:
+        """Return the rows by which features are true, and correlate."""
+        return self._view(self._data.truth_scale(self._sweep.scale))
+
+    def _correlation(self) -> FloatArray:
+        """Return the correlation of every feature; all are 0, so unknown, if some hold words."""
+        if self._data.wordy:
+            return np.zeros(len(self._data.features))
+        return correlations(self._main.X, self._main.y)
 
     def _run(
         self,
@@ -310,7 +317,7 @@ class _SetSweep:
     @property
     def _on_disk(self) -> bool:
         """Return whether the rows are in a temporary file, which only this process can read."""
-        return isinstance(self._data.raw.X, TiledMatrix)
+        return any(isinstance(X, TiledMatrix) for X in (self._data.raw.X, self._data.whole.X))
 
     def _needs_rows(self, draws: Draws) -> bool:
         """Return whether a method draws from rows that other processes cannot read."""
@@ -377,7 +384,7 @@ class _SetSweep:
         if method.ranking == STUMP:
             data = self._data
             return StumpDraws(
-                data.raw, data.target, sweep.neighbors, Unit(), method.mechanism, parameters
+                data.whole, data.target, sweep.neighbors, Unit(), method.mechanism, parameters
             )
         rows = self._view(scale) if method.bounded else self._data.raw
         threads = self._threads_here()
@@ -427,8 +434,9 @@ def _digest(data: EvaluationData) -> str:
     digest = hashlib.blake2b(digest_size=12)
     facts = (data.name, data.features, data.labels, data.target, data.bounds.target)
     digest.update(repr(facts).encode())
-    for _, rows in row_chunks(data.raw.X):
-        digest.update(np.ascontiguousarray(rows).tobytes())
+    for X in (data.raw.X, *([] if data.cells is None else [data.cells])):
+        for _, rows in row_chunks(X):
+            digest.update(np.ascontiguousarray(rows).tobytes())
     for array in (data.raw.y, data.bounds.lower, data.bounds.upper):
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()

@@ -11,6 +11,7 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.randomness import SeededRandomness, derived_seed, seeded_generator
 from dpsel.core.target import MOST_CLASSES
+from dpsel.core.words import words_of
 from dpsel.errors import InputError
 from dpsel.evaluation.data import DataSet, EvaluationData
 from dpsel.evaluation.methods import Draws
@@ -30,6 +31,8 @@ from dpsel.selection.lasso import exact_top_k
 _PENALTIES = (0.1, 1.0, 10.0)
 _MOST_WORK = 1e10
 """The most multiplications for a model of all features in one fold; else it is left out."""
+MOST_WORDS = 30
+"""How many words of a column a model may use."""
 _FARTHEST = 1e6
 """Test cells are clipped at this many standard deviations, so that nothing overflows."""
 
@@ -86,8 +89,9 @@ class UnseenTarget:
 class FoldTest:
     """One fold: a ridge model is fitted to the training rows and predicts the others. Private.
 
-    The cells are raw for every method; missing and infinite ones count as the mean of the training
-    rows.
+    The cells are raw for every method; missing and infinite ones, and words, count as the mean of
+    the training rows. Each of the most frequent words of a column is also a feature: see
+    `with_marks`.
     """
 
     X: FloatArray = field(repr=False)
@@ -99,7 +103,7 @@ class FoldTest:
         """Return how many test rows a model with these features gets wrong, or squared errors."""
         y, classes = self.target.values, self.target.classes
         chosen = self.X[:, np.array(picks, dtype=np.int64)]
-        X, unseen = standardized(chosen[self.train], chosen[self.test])
+        X, unseen = standardized(*with_marks(chosen[self.train], chosen[self.test]))
         if not classes:
             predicted = ridge(X, y[self.train, np.newaxis], unseen)[:, 0]
             return float(((predicted - y[self.test]) ** 2).sum())
@@ -110,19 +114,39 @@ class FoldTest:
     def references(self, ks: Sequence[int]) -> dict[str, Any]:
         """Return the errors of SIS for each k, of all features and of no feature.
 
-        SIS selects the features that correlate most with the target in the training rows.
+        SIS selects the features that correlate most with the target in the training rows. Words do
+        not correlate.
         """
         n, d = len(self.train), self.X.shape[1]
+        width = d + MOST_WORDS * int(np.count_nonzero(words_of(self.X)[0].any(axis=0)))
         X, _ = standardized(self.X[self.train], self.X[:0])
         values = correlations(X, self.target.values[self.train])
         all_features = None
-        if n * d * min(n, d) <= _MOST_WORK:
+        if n * width * min(n, width) <= _MOST_WORK:
             all_features = self.error(range(d))
         return {
             SIS: [[k, self.error(exact_top_k(values, k).tolist())] for k in ks],
             ALL: all_features,
             NONE: self.error([]),
         }
+
+
+def with_marks(X: FloatArray, unseen: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Append a column of 0 and 1 for each of the most frequent words of every column of X.
+
+    Any other word, such as one that only unseen rows have, is 0 in all of them.
+    """
+    is_word, codes = words_of(X)
+    _, unseen_codes = words_of(unseen)
+    marks, unseen_marks = [X], [unseen]
+    for column in np.flatnonzero(is_word.any(axis=0)).tolist():
+        words, counts = np.unique(codes[is_word[:, column], column], return_counts=True)
+        frequent = words[np.argsort(-counts, kind="stable")[:MOST_WORDS]]
+        marks.append(codes[:, [column]] == frequent)
+        unseen_marks.append(unseen_codes[:, [column]] == frequent)
+    if len(marks) == 1:
+        return X, unseen
+    return np.hstack(marks), np.hstack(unseen_marks)
 
 
 def standardized(X: FloatArray, unseen: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -171,7 +195,7 @@ def fold_tests(data: EvaluationData, count: int, seed: int) -> list[FoldTest]:
     """
     target = UnseenTarget.of(data.raw.y, labels=data.labels)
     folds = [
-        FoldTest(data.raw.X, target, train, test)
+        FoldTest(data.whole.X, target, train, test)
         for train, test in target.folds(count, derived_seed(seed, data.name, "folds"))
     ]
     if not all(len(fold.train) and len(fold.test) for fold in folds):
@@ -182,7 +206,8 @@ def fold_tests(data: EvaluationData, count: int, seed: int) -> list[FoldTest]:
 def training_rows(data: EvaluationData, fold: FoldTest, number: int) -> EvaluationData:
     """Return the training rows of a fold as a data set to select from."""
     rows = DataSet(np.asfortranarray(data.raw.X[fold.train]), data.raw.y[fold.train])
-    return replace(data, name=f"{data.name}, fold {number}", raw=rows)
+    cells = None if data.cells is None else np.asfortranarray(data.whole.X[fold.train])
+    return replace(data, name=f"{data.name}, fold {number}", raw=rows, cells=cells)
 
 
 @frozen

@@ -17,7 +17,6 @@ from dpsel.errors import InputError, OutputError
 from dpsel.evaluation.data import (
     EvaluationData,
     TableRequest,
-    Truth,
     named_tables,
     table_sets,
 )
@@ -33,6 +32,7 @@ from dpsel.evaluation.report_figures import sweep_figures, unseen_curves
 from dpsel.evaluation.request import Sweep
 from dpsel.evaluation.results import frequencies_frame, results_frame
 from dpsel.evaluation.sweep import SweepResult, run_sweep
+from dpsel.evaluation.truth import Truth
 from dpsel.paper import (
     BEYOND,
     PAPER_EPSILONS,

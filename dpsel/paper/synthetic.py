@@ -10,11 +10,12 @@ import numpy as np
 from dpsel.core.arrays import FloatArray
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.core.randomness import derived_seed, seeded_generator
-from dpsel.evaluation.data import DataSet, EvaluationData, FoundTruth
+from dpsel.evaluation.data import DataSet, EvaluationData
 from dpsel.evaluation.journal import Journal, run_missing
 from dpsel.evaluation.metrics import METRICS
 from dpsel.evaluation.request import Sweep
 from dpsel.evaluation.sweep import run_sweep
+from dpsel.evaluation.truth import FoundTruth
 from dpsel.records import frozen
 from dpsel.reporter import Reporter, ticks
 from dpsel.selection.lasso import SOLVER, quiet_solver

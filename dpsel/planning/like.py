@@ -12,9 +12,10 @@ from dpsel.core.matrix import TiledMatrix
 from dpsel.core.randomness import SeededRandomness, derived_seed, seeded_generator
 from dpsel.core.target import Target
 from dpsel.errors import InputError, UsageError
-from dpsel.evaluation.data import DataSet, TableRequest, Truth, load_table
+from dpsel.evaluation.data import DataSet, TableRequest, load_table
 from dpsel.evaluation.methods import Draws, ScoreDraws, StumpDraws, parse_methods, table_scores
 from dpsel.evaluation.metrics import accuracies, correlations
+from dpsel.evaluation.truth import Truth
 from dpsel.planning.options import Guesses, Simulation, StandIn, TargetGuess, Wish
 from dpsel.planning.plan import Curve, Plan, completed, curve_of, tried_epsilons
 from dpsel.planning.request import (

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpsel.core.arrays import FloatArray, RealArray
+from dpsel.core.arrays import FloatArray, IntArray, RealArray
 from dpsel.core.batch import Batch, rows_of
 from dpsel.core.bounds import Bounds, Interval
 from dpsel.core.words import words_of
@@ -74,6 +74,13 @@ class CellCounts:
         self._counts[:, first : first + count] += other._counts[:, :count]
         if first == 0:
             self._counts[:, -1] += other._counts[:, -1]
+
+    def of_features(self, features: IntArray) -> "CellCounts":
+        """Return the counts of some features and of the target."""
+        counts = CellCounts(len(features))
+        counts._counts[:, :-1] = self._counts[:, features]
+        counts._counts[:, -1] = self._counts[:, -1]
+        return counts
 
     def shares(self) -> FloatArray:
         """Return the shares of each column's cells that are clipped, missing and unreadable."""

@@ -97,6 +97,8 @@ class Layout:
     """All features of the table, if `features` are only some of them."""
     typed: bool = False
     """Whether the user said which columns are numbers; if so, no cell decides that."""
+    words: bool = False
+    """Whether features may hold anything, not only numbers."""
 
     def some(self, first: int, last: int) -> "Layout":
         """Return the layout with the features from `first` to before `last` only."""
@@ -204,6 +206,7 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
         labels=wanted.labels,
         person=person,
         typed=wanted.typed or wanted.bounded or bool(wanted.features),
+        words=wanted.words,
     )
 
 

@@ -389,7 +389,7 @@ class DelimitedTable:
         """
         if layout.typed:
             return
-        features = layout.all_features or layout.features
+        features = () if layout.words else layout.all_features or layout.features
         wordy = _wordy(self._cells(text), features if layout.labels else (*features, layout.target))
         if layout.target in wordy:
             target = Column(self.columns[layout.target].name, Kind.TEXT)

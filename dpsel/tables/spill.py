@@ -232,12 +232,14 @@ def read_matrix(
     copies: float,
     clipping: Bounds | None,
     change: Callable[[Batch], Batch] | None = None,
+    words: bool = False,
 ) -> tuple[Matrix, FloatArray, CellCounts]:
     """Read all rows: the features, stored column by column, the target, and counts of cells.
 
     The counts say how many cells are clipped to `clipping`, missing or unreadable. If `copies` of
     the features would not fit in memory, the features are kept in a temporary file. `change` is
-    applied to every batch; it must look at each cell alone.
+    applied to every batch; it must look at each cell alone. With `words`, columns may be of any
+    type, and their cells are numbers and words.
 
     Privacy:
         Guarantee: none; the rows are private.
@@ -260,7 +262,7 @@ def read_matrix(
 
     reporter.size(file_bytes(table))
     read_batches(
-        table.pending_batches(layout, RowReader(coding)),
+        table.pending_batches(layout, RowReader(coding, words=words)),
         changed,
         add,
         threads=threads,

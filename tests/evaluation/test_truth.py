@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from dpsel.errors import InputError, UsageError
-from dpsel.evaluation.data import DataSet, FoundTruth, Truth, parse_truth
+from dpsel.evaluation.data import DataSet
+from dpsel.evaluation.truth import FoundTruth, Truth, parse_truth
 
 FEATURES = ("a", "b", "c", "d", "e", "f")
 

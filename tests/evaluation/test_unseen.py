@@ -13,13 +13,14 @@ from dpsel.core.guarantee import Neighbors
 from dpsel.core.matrix import TiledMatrix
 from dpsel.core.target import Target
 from dpsel.errors import InputError
-from dpsel.evaluation.data import DataSet, EvaluationData, Truth
+from dpsel.evaluation.data import DataSet, EvaluationData
 from dpsel.evaluation.grid import parse_ks
 from dpsel.evaluation.journal import Journal
 from dpsel.evaluation.methods import parse_methods
 from dpsel.evaluation.metrics import correlations
 from dpsel.evaluation.request import Sweep
 from dpsel.evaluation.sweep import run_sweep
+from dpsel.evaluation.truth import Truth
 from dpsel.evaluation.unseen import FoldTest, UnseenTarget, fold_tests, ridge, standardized
 from dpsel.preprocessing.options import Scale
 from dpsel.reporter import Reporter
