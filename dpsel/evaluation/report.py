@@ -65,9 +65,10 @@ def _word_notes(data: "EvaluationData", sweep: "Sweep") -> list[str]:
     only = f"; {', '.join(without)} can use numbers only, and took these as missing"
     notes = [f"{named} {hold} words or dates{only if without else ''}"]
     if sweep.truth.kind == BY_TABLE:
+        models = "" if sweep.unseen else ", or compare models with --unseen 5"
         notes.append(
             "so the true features are the k best by the exact score stump, not by a LASSO; this "
-            "favors the method stump: choose others with --truth, or compare models with --unseen 5"
+            f"favors the method stump: choose others with --truth{models}"
         )
     return notes
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
+from dpsel.core.matrix import column_groups
 from dpsel.core.randomness import SeededRandomness, derived_seed, seeded_generator
 from dpsel.core.target import MOST_CLASSES
 from dpsel.core.words import words_of
@@ -118,7 +119,9 @@ class FoldTest:
         not correlate.
         """
         n, d = len(self.train), self.X.shape[1]
-        width = d + MOST_WORDS * int(np.count_nonzero(words_of(self.X)[0].any(axis=0)))
+        width = d + MOST_WORDS * sum(
+            np.count_nonzero(words_of(some)[0].any(axis=0)) for _, some in column_groups(self.X)
+        )
         X, _ = standardized(self.X[self.train], self.X[:0])
         values = correlations(X, self.target.values[self.train])
         all_features = None

@@ -23,6 +23,7 @@ PANDAS = b"pandas"
 _UNNAMED_INDEX = re.compile(r"__index_level_[0-9]+__")
 # Nobody would exclude more columns than this by name.
 _MOST_NAMED = 100
+_STUMP_TAKES_THEM = "`dpsel select` needs no preprocessing: its method stump takes any column"
 # The first two characters of such an index's name, and of a name that is blank.
 _UNNAMED, _BLANK = "__", ("", " ", "  ")
 
@@ -326,11 +327,11 @@ def refuse_features(columns: Sequence[Column], label: str) -> None:
     if len(names) > _MOST_NAMED:
         raise InputError(
             f"{label}: {len(names)} columns hold no numbers, such as '{names[0]}'; "
-            "pick columns with --features, a pattern such as 'x*' will do"
+            f"pick columns with --features, a pattern such as 'x*' will do; {_STUMP_TAKES_THEM}"
         )
     one = len(names) == 1
     it, its = ("it", "it bounds of its own") if one else ("them", "them bounds of their own")
-    numbers = ", or pick columns with --features"
+    numbers = f", or pick columns with --features; {_STUMP_TAKES_THEM}"
     if all(column.kind is Kind.FOLDER for column in columns):
         numbers = f", or if these are numbers, name {it} in --features or give {its}"
     raise InputError(

@@ -120,7 +120,8 @@ CASES: list[tuple[int, str, tuple[str, ...]]] = [
     (
         3,
         "text.parquet: column 'ward' holds text, not numbers; leave it out with "
-        "--exclude 'ward', or pick columns with --features",
+        "--exclude 'ward', or pick columns with --features; `dpsel select` needs no preprocessing: "
+        "its method stump takes any column",
         ("text.parquet", *ASK),
     ),
     (

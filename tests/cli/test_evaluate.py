@@ -473,3 +473,114 @@ def test_a_ledger_in_the_environment_is_left_alone(
     assert result.code == 0
     assert "note: DPSEL_LEDGER is not charged: an evaluation releases nothing\n" in result.err
     assert list(tmp_path.iterdir()) == []
+
+
+VISITS = ROOT / "sample_data" / "visits.csv"
+README = ("--target", "came_back", "--positive", "yes", "--k", 3, "--epsilon", 1)
+WORDS = ("admitted", "ward", "sex", "insurance", "diagnosis", "discharged_to")
+
+
+def test_the_raw_table_of_the_readme_is_evaluated_with_all_defaults(
+    dpsel: Dpsel, tmp_path: Path
+) -> None:
+    report = tmp_path / "r.html"
+    done = dpsel("evaluate", VISITS, *README, "--output", "-", "--report", report)
+    assert done.code == 0
+    found = json.loads(done.out)
+    assert found["about"]["truth"]["kind"] == "stump"
+    by_method = {row["method"]: row for row in found["results"]}
+    assert list(by_method) == ["stump", "dp-sis", "two-stage"]
+    assert by_method["stump"]["accuracy"] > 0.9
+    # Words have no correlation, so nothing is compared with the best one.
+    assert {row["relative_correlation"] for row in by_method.values()} == {None}
+    true = {row["feature"] for row in found["frequencies"] if row["is_true"]}
+    # The three columns that the sample was made from.
+    assert true == {"ward", "glucose", "earlier_visits"}
+    told = done.err.splitlines()
+    assert told[:2] == [
+        "note: visits: 'admitted', 'ward', 'sex', 'insurance', 'diagnosis', 'discharged_to' hold "
+        "words or dates; dp-sis, two-stage can use numbers only, and took these as missing",
+        "note: visits: so the true features are the k best by the exact score stump, not by a "
+        "LASSO; this favors the method stump: choose others with --truth, or compare models with "
+        "--unseen 5",
+    ]
+    assert "scaled by their largest values" not in done.err
+    page = report.read_text()
+    assert "the k best by the exact score stump" in page
+    assert "hold words or dates; dp-sis" in page
+    for cell in ("geriatrics", "I47", "2023-06-01"):
+        assert cell not in done.err + done.out + page
+
+
+def test_methods_of_numbers_find_the_same_with_and_without_columns_of_words(dpsel: Dpsel) -> None:
+    ask = (*README, "--trials", 10, "--threads", 1, "--truth", "glucose,earlier_visits")
+    by = ("--method", "sis@max-abs,lasso@robust", "--output", "-", "--penalty", 0.01)
+    with_words = json.loads(dpsel("evaluate", VISITS, *ask, *by).out)
+    without = json.loads(dpsel("evaluate", VISITS, *ask, *by, "--exclude", ",".join(WORDS)).out)
+
+    def picked(found: dict[str, Any]) -> list[tuple[str, str]]:
+        return [(row["method"], row["feature"]) for row in found["frequencies"]]
+
+    assert picked(with_words) == picked(without)
+    assert len(picked(without)) == 6
+
+
+def test_a_truth_by_stump_can_be_asked_for_and_is_the_default_for_words_only(
+    dpsel: Dpsel,
+) -> None:
+    ask = ("--k", 3, "--epsilon", 50, "--method", "stump")
+    assert evaluated(dpsel, *ask)["about"]["truth"]["kind"] == "lasso"
+    assert evaluated(dpsel, *ask) == evaluated(dpsel, *ask, "--truth", "lasso")
+    found = evaluated(dpsel, *ask, "--truth", "stump")
+    assert (found["about"]["truth"]["kind"], found["results"][0]["accuracy"]) == ("stump", 1.0)
+    by = ("--method", "sis@max-abs", "--truth", "sis", "--scale", "max-abs")
+    told = dpsel("evaluate", VISITS, *README, *by, "--output", "-")
+    assert json.loads(told.out)["results"][0]["accuracy"] == 1.0
+    assert "score stump" not in told.err
+
+
+def test_each_of_several_tables_has_the_truth_that_fits_it(dpsel: Dpsel, tmp_path: Path) -> None:
+    pl.read_csv(VISITS).select("age", "bmi", "nights", "came_back").write_csv(tmp_path / "n.csv")
+    ask = (*README[:-4], "--k", 1, "--epsilon", 5, "--trials", 3, "--threads", 1)
+    report = tmp_path / "r.html"
+    files = ("--output", "-", "--report", report)
+    done = dpsel("evaluate", VISITS, tmp_path / "n.csv", *ask, "--method", "stump", *files)
+    truth = json.loads(done.out)["about"]["truth"]
+    assert truth["kind"] == "by table"
+    assert truth["tables"] == {"visits": "stump", "n": "lasso"}
+    assert "where columns hold words or dates, the k best by the exact score" in report.read_text()
+
+
+@pytest.mark.parametrize("scale", ["none", "max-abs", "robust"])
+def test_a_model_uses_the_words_that_were_picked_on_unseen_rows(dpsel: Dpsel, scale: str) -> None:
+    ask = (*README, "--trials", 3, "--threads", 1, "--unseen", 3, "--scale", scale)
+    done = dpsel("evaluate", VISITS, *ask, "--method", "stump,kendall,dp-sis", "--output", "-")
+    assert done.code == 0, done.err
+    by_method = {row["method"]: row for row in json.loads(done.out)["results"]}
+    stump = by_method["stump"]
+    # Only stump can pick the word that matters; SIS knows numbers only.
+    assert stump["unseen"] > by_method["kendall"]["unseen"] + 0.02
+    assert stump["unseen"] > stump["unseen_sis"] + 0.02
+
+
+def test_a_target_of_words_is_still_refused(dpsel: Dpsel) -> None:
+    done = dpsel("evaluate", VISITS, "--target", "came_back", *README[4:])
+    assert done.code == 3
+    assert done.err.startswith("error: visits.csv: the target 'came_back' holds text; name one of")
+
+
+def test_all_formats_of_a_raw_table_give_the_same_results(dpsel: Dpsel, tmp_path: Path) -> None:
+    frame = pl.read_csv(VISITS, try_parse_dates=True)
+    assert frame.schema["admitted"] == pl.Date
+    frame.write_parquet(tmp_path / "visits.parquet")
+    frame.with_columns(pl.col("ward", "sex").cast(pl.Categorical)).write_ipc(
+        tmp_path / "visits.arrow"
+    )
+    ask = (*README, "--trials", 5, "--threads", 1, "--method", "stump,kendall,dp-sis@robust")
+    found = []
+    for table in (VISITS, tmp_path / "visits.parquet", tmp_path / "visits.arrow"):
+        done = dpsel("evaluate", table, *ask, "--output", "-", "--unseen", 2)
+        assert done.code == 0, done.err
+        content = json.loads(done.out)
+        found.append((content["results"], content["frequencies"], done.err))
+    assert found[0] == found[1] == found[2]

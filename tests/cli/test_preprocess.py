@@ -799,3 +799,12 @@ def test_codes_of_three_classes_are_said_to_have_an_order(
         "`dpsel select --classes` takes three classes or more as they are\n"
     )
     assert (note in done.err) == told
+
+
+def test_a_raw_table_is_refused_with_two_ways_out(dpsel: Dpsel, tmp_path: Path) -> None:
+    visits = ROOT / "sample_data" / "visits.csv"
+    ask = ("--target", "came_back", "--positive", "yes")
+    done = dpsel("preprocess", visits, tmp_path / "t.parquet", *ask)
+    assert done.code == 3
+    assert "leave them out with --exclude 'admitted,ward,sex,insurance,diagnosis," in done.err
+    assert "`dpsel select` needs no preprocessing: its method stump takes any column" in done.err

@@ -1,11 +1,17 @@
-"""Which features count as the true ones: by a LASSO, by SIS, or by name."""
+"""Which features count as the true ones: by a LASSO, by SIS, by stump, or by name."""
 
 import numpy as np
 import pytest
 
+from dpsel.core.guarantee import Neighbors, Unit
+from dpsel.core.mechanisms.registry import MECHANISMS
+from dpsel.core.randomness import make_randomness
+from dpsel.core.target import Target
+from dpsel.core.words import boxed_words
 from dpsel.errors import InputError, UsageError
 from dpsel.evaluation.data import DataSet
-from dpsel.evaluation.truth import FoundTruth, Truth, parse_truth
+from dpsel.evaluation.methods import StumpDraws
+from dpsel.evaluation.truth import FoundTruth, Truth, parse_truth, stump_truth
 
 FEATURES = ("a", "b", "c", "d", "e", "f")
 
@@ -64,7 +70,7 @@ def test_a_name_that_is_no_feature_is_refused_and_quoted() -> None:
 @pytest.mark.parametrize("text", ["", " ", ",", " , ,"])
 def test_a_truth_without_a_name_is_refused(text: str) -> None:
     with pytest.raises(
-        UsageError, match=r"^--truth is lasso, sis, or names of columns with commas$"
+        UsageError, match=r"^--truth is lasso, sis, stump, or names of columns with commas$"
     ):
         parse_truth(text, 0.1)
 
@@ -75,3 +81,68 @@ def test_a_truth_is_described_in_words() -> None:
     assert Truth().described() == "the k largest coefficients of a LASSO, lambda = 0.1"
     assert parse_truth("sis", 0.1).described() == "the k largest |x'y|"
     assert parse_truth("b, a", 0.1).described() == "b, a"
+
+
+def raw_rows(classes: int) -> DataSet:
+    """Return words at place 0, numbers at 1 and noise elsewhere, of which the target follows."""
+    rng = np.random.default_rng(classes)
+    words = rng.integers(0, 3, 900)
+    X = 1e4 * rng.normal(size=(900, 6))
+    signal = (words == 1) + 0.5 * (X[:, 1] > 5e3)
+    X[:, 0] = boxed_words((words.astype(np.uint64) + np.uint64(1)) << np.uint64(60))
+    y = np.digitize(signal, [0.4, 0.9]) * 1.0 if classes == 3 else signal
+    y = np.where(y > 0.4, 1.0, -1.0) if classes == 2 else y
+    y[::50] = np.nan
+    return DataSet(X, y)
+
+
+@pytest.mark.parametrize("classes", [0, 2, 3])
+def test_the_truth_of_stump_is_what_stump_selects_with_endless_epsilon(classes: int) -> None:
+    rows, target = raw_rows(classes), Target(classes=classes)
+    found = stump_truth(rows, target, 3)
+    parameters = dict(MECHANISMS["permute-and-flip"].defaults)
+    draws = StumpDraws(rows, target, Neighbors.ADD_REMOVE, Unit(), "permute-and-flip", parameters)
+    for k in (1, 2, 3):
+        picks = draws.draw(k, 1e5, 3, make_randomness(1)).picks
+        assert picks.tolist() == [found.top(k).tolist()] * 3
+    assert found.top(1).tolist() == [0]
+    assert found.top(2).tolist() == [0, 1]
+
+
+def test_the_weights_of_a_truth_by_stump_add_up_to_nothing() -> None:
+    # A column with the same word everywhere answers every question alike: its score is the sum.
+    same = boxed_words(np.full((7, 1), 1 << 60, dtype=np.uint64))
+    for y in ([1, 2, 3, 4, 5, 6, 7], [1, 1, 1, 1, 2, 2, 9], [5, 5, 5, 5, 5, 5, 5]):
+        numeric = stump_truth(DataSet(same, np.array(y, dtype=np.float64)), Target(), 1)
+        assert numeric.weights is not None
+        assert numeric.weights[0] < 20
+    y = [-1, -1, 1, -1, -1, 1, -1]
+    two = stump_truth(DataSet(same, np.array(y, dtype=np.float64)), Target(classes=2), 1)
+    assert two.weights is not None
+    assert two.weights[0] < 20
+
+
+@pytest.mark.parametrize("classes", [0, 2, 3])
+def test_without_a_target_that_varies_nothing_is_true_by_stump(classes: int) -> None:
+    rows = raw_rows(classes)
+    for y in (np.full(900, np.nan), np.full(900, 1.0)):
+        found = stump_truth(DataSet(rows.X, y), Target(classes=classes), 3)
+        if classes == 3 and y[0] == 1.0:
+            continue  # One class only: its rows weigh 1 or -1 by the public splits.
+        assert not found.top(3).size
+
+
+def test_by_default_a_table_with_words_has_its_truth_by_stump_and_others_by_a_lasso() -> None:
+    default = parse_truth(None, 0.02)
+    assert default.of_table(words=True) == parse_truth("stump", 0.02)
+    assert default.of_table(words=False) == parse_truth("lasso", 0.02)
+    for asked in ("lasso", "sis", "a,b", "stump"):
+        truth = parse_truth(asked, 0.1)
+        assert truth.of_table(words=True) == truth.of_table(words=False) == truth
+    assert default.of_all(["stump", "stump"]) == parse_truth("stump", 0.02)
+    assert default.of_all(["stump", "lasso"]) == default
+    assert default.described() == (
+        "the k largest coefficients of a LASSO, lambda = 0.02; where columns hold words or dates, "
+        "the k best by the exact score stump"
+    )
+    assert parse_truth("stump", 0.1).described() == "the k best by the exact score stump"

@@ -12,6 +12,7 @@ from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.core.guarantee import Neighbors
 from dpsel.core.matrix import TiledMatrix
 from dpsel.core.target import Target
+from dpsel.core.words import boxed_words, words_of
 from dpsel.errors import InputError
 from dpsel.evaluation.data import DataSet, EvaluationData
 from dpsel.evaluation.grid import parse_ks
@@ -21,7 +22,16 @@ from dpsel.evaluation.metrics import correlations
 from dpsel.evaluation.request import Sweep
 from dpsel.evaluation.sweep import run_sweep
 from dpsel.evaluation.truth import Truth
-from dpsel.evaluation.unseen import FoldTest, UnseenTarget, fold_tests, ridge, standardized
+from dpsel.evaluation.unseen import (
+    MOST_WORDS,
+    FoldTest,
+    UnseenTarget,
+    fold_tests,
+    ridge,
+    standardized,
+    training_rows,
+    with_marks,
+)
 from dpsel.preprocessing.options import Scale
 from dpsel.reporter import Reporter
 
@@ -236,3 +246,53 @@ def test_progress_comes_to_its_end_once() -> None:
     assert reporter.shares == sorted(reporter.shares)
     assert reporter.shares[-1] == 1.0
     assert reporter.shares.count(1.0) == 1
+
+
+def worded(codes: Any) -> FloatArray:
+    """Return a column of words, one for each code."""
+    return boxed_words((np.array(codes, dtype=np.uint64) + np.uint64(1)) << np.uint64(20))
+
+
+def test_words_of_the_training_rows_become_features_and_unseen_words_none() -> None:
+    nan = np.nan
+    X = np.column_stack([worded([1, 2, 2, 1, 2]), [1.0, nan, 3.0, 4.0, 5.0]])
+    X[0, 0], X[4, 1] = 7.0, worded([3])[0]
+    new = np.column_stack([worded([9, 2, 1]), [1.0, 2.0, 3.0]])
+    seen, unseen = with_marks(X, new)
+    # The more frequent word comes first; the cells themselves stay in front.
+    assert seen[:, 2:].tolist() == [[0, 0, 0], [1, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 1]]
+    assert unseen[:, 2:].tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
+    assert np.array_equal(seen[:, :2], X, equal_nan=True)
+    assert np.isfinite(standardized(seen, unseen)[0]).all()
+
+
+def test_numbers_are_left_as_they_are_and_only_frequent_words_become_features() -> None:
+    X = np.array([[1.0], [np.nan]])
+    assert with_marks(X, X)[0] is X
+    codes = [*range(2 * MOST_WORDS), *range(MOST_WORDS, 2 * MOST_WORDS)]
+    many = worded(codes)[:, np.newaxis]
+    seen, unseen = with_marks(many, many[:1])
+    assert seen.shape == (len(codes), 1 + MOST_WORDS)
+    assert seen[:, 1:].sum(axis=0).tolist() == [2.0] * MOST_WORDS
+    assert not unseen[:, 1:].any()
+
+
+def test_a_model_learns_from_words() -> None:
+    rng = np.random.default_rng(2)
+    codes = rng.integers(0, 3, 90)
+    cells = np.asfortranarray(np.column_stack([worded(codes), rng.normal(size=90)]))
+    numbers = np.where(np.isnan(cells), np.nan, cells)
+    numbers[:, 0] = np.nan
+    data = replace(
+        made(numbers, np.where(codes == 1, 1.0, -1.0), classes=2), cells=cells, wordy=("x0",)
+    )
+    for number, fold in enumerate(fold_tests(data, 3, 0)):
+        assert fold.error([0]) == 0.0
+        assert fold.error([1]) > 0.0
+        found = fold.references([1])
+        # SIS knows only numbers.
+        assert found["unseen_sis"] == [[1, fold.error([1])]]
+        assert found["unseen_all"] == 0.0
+        part = training_rows(data, fold, number)
+        assert part.cells is not None
+        assert np.array_equal(words_of(part.whole.X)[1], words_of(cells[fold.train])[1])
