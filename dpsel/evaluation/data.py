@@ -197,6 +197,7 @@ def load_table(place: Any, name: str, request: TableRequest, reporter: Reporter)
     open_again = raw.opener(labels_are_numbers=not wanted.labels)
     with unchanged_table(open_again()) as table:
         layout = choose_columns(table.columns, wanted, table.label)
+        kinds = [table.columns[place].kind for place in layout.features]
         columns = [column.name for column in visible_columns(table.columns)]
         for note in nameless_notes(table.columns, table.label):
             reporter.note(note)
@@ -206,7 +207,7 @@ def load_table(place: Any, name: str, request: TableRequest, reporter: Reporter)
     if coding.of_text:
         interval = label_interval(coding)
         bounds = Bounds(bounds.lower, bounds.upper, interval, coding.two_classes)
-    read = _Reading(open_again, layout, coding, bounds, request.threads, reporter).read()
+    read = _Reading(open_again, layout, coding, bounds, request.threads, reporter).read(kinds)
     numeric = np.flatnonzero(~read.wordy)
     names = [*(layout.names[place] for place in numeric), wanted.target]
     assumed = is_unit(bounds.lower, bounds.upper)
@@ -250,17 +251,16 @@ class _Reading:
     threads: int
     reporter: Reporter
 
-    def read(self) -> _Read:
+    def read(self, kinds: Sequence[Kind]) -> _Read:
         """Read the numbers, as `select` does for scores of numbers, and all cells if they differ.
 
-        A CSV is read twice, because a date that was read as a cell is a number like any other.
+        `kinds` are those of the features. A CSV is read twice, because a date that was read as a
+        cell is a number like any other.
 
         Privacy:
             Guarantee: none; the rows are private.
             Tested by: tests/evaluation/test_words.py
         """
-        with unchanged_table(self.open_again()) as table:
-            kinds = [table.columns[place].kind for place in self.layout.features]
         not_numbers = np.array([kind in _NOT_NUMBERS for kind in kinds], dtype=np.bool_)
         if not_numbers.any():
             cells, y, counts = self._matrix(words=True)
