@@ -25,6 +25,7 @@ from dpsel.sklearn.training_table import (
     column_names,
     is_frame,
     is_pandas,
+    rows_as_array,
     training_table,
 )
 from dpsel.system.frames import pl
@@ -241,7 +242,7 @@ class PrivateSelectKBest(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """
         if isinstance(X, list | tuple):
             # A list has no type, and its cells must not decide on one.
-            X = np.array(X, dtype=object)
+            X = rows_as_array(X)
         X = as_table(X)
         if not is_frame(X):
             X = check_array(

@@ -1,11 +1,11 @@
-"""X and y of scikit-learn as one Arrow table for `select`.
+"""X and y of scikit-learn as one frame for `select`.
 
 Types decide what can be read, never cells. A cell of an object column or of a list is read as its
-text, each on its own, so that no cell affects how another is read.
+text, each on its own, so that no cell affects how another is read: see `dpsel.tables.objects`.
 """
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -13,12 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from dpsel.errors import UsageError
+from dpsel.tables.arrow import columns_of
+from dpsel.tables.arrow_cells import kind_of
+from dpsel.tables.columns import Column, Kind
 from dpsel.tables.errors import plain_errors
+from dpsel.tables.objects import REFUSED, Frame, cell_texts, pandas_column
 from dpsel.tables.opening import OBJECTS, refuse_objects
 
 _UNNAMED = "y"
-# What pyarrow raises for arrays it cannot convert, such as texts that are not UTF-8.
-_REFUSED = (pa.ArrowException, UnicodeError, OverflowError, TypeError)
 
 
 def is_frame(X: Any) -> bool:
@@ -41,6 +43,22 @@ def as_table(X: Any) -> Any:
     return X
 
 
+def rows_as_array(rows: Sequence[Any]) -> Any:
+    """Return a list of rows as an array of objects, whatever the cells are.
+
+    numpy would look into cells that are lists themselves, to see whether all have the same shape.
+    """
+    if not rows or not all(isinstance(row, list | tuple | np.ndarray) for row in rows):
+        return np.array(rows, dtype=object)
+    array = np.empty((len(rows), len(rows[0])), dtype=object)
+    for place, row in enumerate(rows):
+        if len(row) != array.shape[1]:
+            raise ValueError("X has rows of different lengths")
+        for column, cell in enumerate(row):
+            array[place, column] = cell
+    return array
+
+
 def column_names(X: Any) -> list[str]:
     """Return the names of all columns: those of a frame, or x0, x1, ... as in scikit-learn."""
     if not is_frame(X):
@@ -58,9 +76,7 @@ def arrow_table(X: Any) -> pa.Table:
     return X.to_arrow()
 
 
-def training_table(
-    X: Any, y: Any, *, labels: bool, person: str | None = None
-) -> tuple[pa.Table, str]:
+def training_table(X: Any, y: Any, *, labels: bool, person: str | None = None) -> tuple[Frame, str]:
     """Return X and y as one table, and the name of y in it.
 
     Args:
@@ -76,24 +92,34 @@ def training_table(
     """
     names, y = column_names(X), _one_column(y)
     target = _target_name(y, names)
-    table = _features(X, names)
+    frame = _features(X, names)
     if person is not None and person not in names and is_pandas(X) and person in X.index.names:
-        level = X.index.get_level_values(person).to_series()
-        table = table.append_column(person, _column(level))
+        level = X.index.get_level_values(person)
+        frame = _with_column(frame, person, pandas_column(level))
     with plain_errors("y", "a column"):
         cells = _target(y, labels=labels)
-    if len(cells) != table.num_rows:
+    if len(cells[0]) != frame.table.num_rows:
         raise ValueError("X and y have different numbers of rows")
-    return table.append_column(target, cells), target
+    return _with_column(frame, target, cells), target
 
 
-def _features(X: Any, names: Sequence[str]) -> pa.Table:
-    """Return the columns of X as an Arrow table."""
+def _features(X: Any, names: Sequence[str]) -> Frame:
+    """Return the columns of X as a frame."""
     if is_frame(X) and not is_pandas(X):
         with plain_errors("X", "a frame"):
-            return arrow_table(X)
+            table = arrow_table(X)
+            return Frame(table, columns_of(table.schema))
     place = X.iloc if is_pandas(X) else X
-    return pa.Table.from_arrays([_column(place[:, at]) for at in range(len(names))], list(names))
+    found = [_column(place[:, at]) for at in range(len(names))]
+    table = pa.Table.from_arrays([column for column, _ in found], list(names))
+    kinds = [kind for _, kind in found]
+    return Frame(table, tuple(map(Column, names, kinds)))
+
+
+def _with_column(frame: Frame, name: str, cells: tuple[Any, Kind]) -> Frame:
+    """Return a frame with one more column."""
+    column, kind = cells
+    return Frame(frame.table.append_column(name, column), (*frame.columns, Column(name, kind)))
 
 
 def _target_name(y: Any, names: Sequence[str]) -> str:
@@ -124,10 +150,12 @@ def _one_column(y: Any) -> Any:
     return y
 
 
-def _target(y: Any, *, labels: bool) -> Any:
-    """Return y as an Arrow column."""
+def _target(y: Any, *, labels: bool) -> tuple[Any, Kind]:
+    """Return y as an Arrow column, and its kind."""
     if isinstance(y, list | tuple):
-        return _texts(y) if labels else pa.array([_number(cell) for cell in y], pa.float64())
+        if labels:
+            return cell_texts(y), Kind.UNKNOWN
+        return pa.array([_number(cell) for cell in y], pa.float64()), Kind.NUMBER
     if not labels and str(getattr(y, "dtype", "")) in ("object", OBJECTS):
         raise UsageError(
             "Unknown label type: y holds objects; name one of its labels with positive=, or all of "
@@ -136,47 +164,37 @@ def _target(y: Any, *, labels: bool) -> Any:
     return _column(y)
 
 
-def _column(cells: Any) -> Any:
-    """Return a column or a one-dimensional array as an Arrow column."""
-    if isinstance(cells, pa.Array | pa.ChunkedArray):
-        return cells
+def _column(cells: Any) -> tuple[Any, Kind]:
+    """Return a column or a one-dimensional array as an Arrow column, and its kind by its type."""
     if is_pandas(cells):
-        if cells.dtype != object:
-            with suppress(*_REFUSED):
-                return pa.array(cells, from_pandas=True)
-    elif hasattr(cells, "__arrow_c_stream__"):
-        return _texts(cells) if str(cells.dtype) == OBJECTS else pa.chunked_array(cells)
+        return pandas_column(cells)
+    if isinstance(cells, pa.Array | pa.ChunkedArray):
+        return cells, kind_of(cells.type)
+    if hasattr(cells, "__arrow_c_stream__"):
+        if str(cells.dtype) == OBJECTS:
+            return cell_texts(cells), Kind.UNKNOWN
+        column = pa.chunked_array(cells)
+        return column, kind_of(column.type)
     array = np.asarray(cells)
     if array.dtype.kind == "f":
         # Arrow has no wider floats, and does not compute with narrower ones.
         array = array.astype(np.float32 if array.itemsize <= 4 else np.float64, copy=False)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.kind not in "OcV":
-        with suppress(*_REFUSED):
-            return pa.array(array)
-    return _texts(array)
-
-
-def _texts(cells: Iterable[Any]) -> Any:
-    """Return the texts of all cells, with null for None."""
-    return pa.array([_text(cell) for cell in cells], pa.large_string())
-
-
-def _text(cell: Any) -> str | None:
-    """Return the text of a cell; a cell without one is missing."""
-    if cell is None:
-        return None
-    try:
-        return str(cell).encode("utf-8", "backslashreplace").decode()
-    except Exception:  # A foreign object may raise anything: no cell may fail a fit.
-        return None
+        with suppress(*REFUSED):
+            column = pa.array(array)
+            return column, kind_of(column.type)
+        with suppress(*REFUSED):
+            # A cell was refused, and not the type.
+            return cell_texts(array), kind_of(pa.array(array[:0]).type)
+    return cell_texts(array), Kind.UNKNOWN
 
 
 def _number(cell: Any) -> float:
     """Return a cell as a number; a cell that is not a number is missing."""
     try:
         return float(cell)
-    except Exception:  # As above.
+    except Exception:  # A foreign object may raise anything: no cell may fail a fit.
         return float("nan")
 
 

@@ -353,7 +353,7 @@ class DelimitedTable:
             places = [*layout.features, layout.target]
             texts = self._cells(text[: rows_end(text, rows)]).texts([places[p] for p in doubtful])
             counts.rows[doubtful] = len(texts[0])
-            counts.cells[doubtful] = _unreadable_texts(texts, self._text.dialect.decimal)
+            counts.cells[doubtful] = unreadable_texts(texts, self._text.dialect.decimal)
         return counts
 
     def _longer_rows(self, text: bytes) -> list[str]:
@@ -426,13 +426,18 @@ def _wordy(cells: Cells, positions: Sequence[int]) -> list[int]:
     ]
 
 
-def _unreadable_texts(columns: Sequence[Any], decimal: str) -> IntArray:
+def unreadable_texts(columns: Sequence[Any], decimal: str) -> IntArray:
     """Return how many cells of each column are neither numbers nor missing."""
     texts = pl.concat([pl.Series(pl.from_arrow(column), dtype=pl.String) for column in columns])
     no_number = np.isnan(text_numbers(texts, decimal))
     known = texts.str.strip_chars().str.to_lowercase().is_in(list(WORDS_FOR_NOTHING))
     words: BoolArray = no_number & ~known.fill_null(True).to_numpy()
     return np.asarray(words.reshape(len(columns), -1).sum(axis=1))
+
+
+def wordy_texts(column: Any) -> bool:
+    """Return whether a column of texts has a word in two rows or more and a number in none."""
+    return bool(np.isnan(text_numbers(column)).all()) and _count_words(column) >= 2
 
 
 def _count_words(column: Any) -> int:

@@ -119,9 +119,13 @@ def frame_table(frame: Any) -> Table:
     import pyarrow as pa
 
     from dpsel.tables.arrow import ArrowStreamTable
+    from dpsel.tables.objects import Frame, FrameTable, is_pandas, pandas_frame
 
-    if _is_pandas(frame):
-        return _pandas_table(frame)
+    if is_pandas(frame):
+        with plain_errors("table", FORMATS[InputFormat.ARROW].kind):
+            frame = pandas_frame(frame)
+    if isinstance(frame, Frame):
+        return FrameTable(frame)
     frame = kept_frame(frame) if hasattr(frame, "collect") else frame
     if not hasattr(frame, "__arrow_c_stream__"):
         raise UsageError(
@@ -173,66 +177,11 @@ def claimed_record(table: Table) -> Provenance | None:
 
 def own_names(table: Any, names: Sequence[str]) -> list[Any]:
     """Return column names as the table has them: in a pandas frame they may be numbers."""
-    if not _is_pandas(table):
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(table, pandas.DataFrame):
         return list(names)
     own = {str(name): name for name in (*table.columns, *table.index.names)}
     return [own.get(name, name) for name in names]
-
-
-def _is_pandas(frame: Any) -> bool:
-    """Return whether this is a pandas frame, without importing pandas."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(frame, pandas.DataFrame)
-
-
-def _pandas_table(frame: Any) -> Table:
-    """Return a table over a pandas frame with its index, even one that only counts rows.
-
-    Columns of objects of several types, which Arrow refuses, are read cell by cell, like those of a
-    CSV, so that no cell in any column stops a run.
-    """
-    import pyarrow as pa
-
-    from dpsel.tables.arrow import ArrowStreamTable
-
-    mixed: set[str] = set()
-    with plain_errors("table", FORMATS[InputFormat.ARROW].kind):
-        try:
-            table = pa.Table.from_pandas(frame, preserve_index=True)
-        except (pa.ArrowException, UnicodeError, OverflowError):
-            frame = frame.copy(deep=False)
-            for name in [name for name in frame.columns if _is_mixed(frame[name])]:
-                frame[name] = _cell_texts(frame[name])
-                mixed.add(str(name))
-            if frame.index.nlevels == 1 and _is_mixed(frame.index):
-                name, frame.index = frame.index.name, _cell_texts(frame.index)
-                frame.index.name = name
-            table = pa.Table.from_pandas(frame, preserve_index=True)
-        found = ArrowStreamTable(table.to_reader(), "table")
-    found.columns = tuple(
-        column._replace(kind=Kind.UNKNOWN) if column.name in mixed else column
-        for column in found.columns
-    )
-    return found
-
-
-def _is_mixed(cells: Any) -> bool:
-    """Return whether no Arrow type fits all cells of a pandas column or index."""
-    import pyarrow as pa
-
-    try:
-        pa.array(cells, from_pandas=True)
-    except (pa.ArrowException, UnicodeError, OverflowError):
-        return True
-    return False
-
-
-def _cell_texts(cells: Any) -> list[str | None]:
-    """Return every cell of a pandas column or index as a text, None for a missing one."""
-    return [
-        None if missing else str(cell).encode("utf-8", "backslashreplace").decode()
-        for cell, missing in zip(cells, cells.isna().tolist(), strict=True)
-    ]
 
 
 def _moved_group(group: RowGroup, places: Mapping[int, int]) -> RowGroup:
