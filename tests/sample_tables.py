@@ -29,7 +29,7 @@ from dpsel.selection.options import (
     Scoring,
     TargetFacts,
 )
-from dpsel.selection.request import Request, make_request, select_run
+from dpsel.selection.request import Request, check_place, make_request, select_run
 from dpsel.selection.run import SelectJob, carry_out
 from dpsel.tables.formats import Reading
 from dpsel.tables.table import Table
@@ -135,6 +135,7 @@ def select_on(
     where: Scheduler | None, table: Any, request: Request, reporter: Reporter | None = None
 ) -> Selection:
     """Return what `select` releases, here or on a real cluster."""
+    check_place(request, where)
     job = select_job(table, request, reporter or Silent(), where)
     return carry_out(job, free_account(table, request)).selection
 

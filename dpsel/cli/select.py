@@ -52,10 +52,11 @@ def select(
     """
     from dpsel.cli.releasing import release_table
     from dpsel.selection.api import select_job
-    from dpsel.selection.request import make_request, select_run
+    from dpsel.selection.request import check_place, make_request, select_run
 
     request = make_request(columns, facts, bounding, privacy, scoring, drawing, reading, dictionary)
     scheduler = place.scheduler()
+    check_place(request, scheduler)
     make_job = partial(select_job, table, request, scheduler=scheduler)
     run = select_run(table, request)
     release_table(table, run, make_job, payment, writing, statement, terminal, context)

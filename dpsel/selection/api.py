@@ -10,7 +10,6 @@ from dpsel.budget.payment import Payment
 from dpsel.cluster.place import Place, Scheduler
 from dpsel.core.selection import Selection
 from dpsel.dictionary.options import DictionaryFile
-from dpsel.errors import UsageError
 from dpsel.options import Dataclass
 from dpsel.python import Warner, python_function, record_of
 from dpsel.reporter import Reporter
@@ -29,7 +28,7 @@ from dpsel.selection.options import (
     VoteDrawing,
     stated_date,
 )
-from dpsel.selection.request import Request, make_request, select_run
+from dpsel.selection.request import Request, check_place, make_request, select_run
 from dpsel.selection.run import Job, SelectJob, carry_out
 from dpsel.tables.formats import Reading
 from dpsel.tables.opening import own_names
@@ -172,6 +171,7 @@ def select(
         record_of(DictionaryFile, given),
     )
     scheduler = record_of(Place, given).scheduler()
+    check_place(request, scheduler)
     reporter = Warner(*_SELECT)
     job = select_job(table, request, reporter, scheduler)
     return _released(table, select_run(table, request), job, given, reporter)
@@ -290,11 +290,12 @@ def _released(
 def select_job(
     table: Any, request: Request, reporter: Reporter, scheduler: Scheduler | None
 ) -> Job:
-    """Return the job for a request: by its method, on this machine or on a cluster."""
-    if request.row_ranks and scheduler is not None:
-        raise UsageError("--row-ranks is worked out on this machine: leave out --cluster")
+    """Return the job for a request: by its method, on this machine or on a cluster.
+
+    `check_place` has checked that it can be carried out there.
+    """
     if request.method is Method.DPKENDALL:
-        return _dpkendall_job(table, request, reporter, scheduler)
+        return _dpkendall_job(table, request, reporter)
     if scheduler is None and request.stump is None:
         return SelectJob(table, request, reporter)
     # Each job is imported only where it is needed: most runs have no cluster.
@@ -308,15 +309,9 @@ def select_job(
     return job(table, request, reporter, scheduler)
 
 
-def _dpkendall_job(
-    table: Any, request: Request, reporter: Reporter, scheduler: Scheduler | None
-) -> Job:
+def _dpkendall_job(table: Any, request: Request, reporter: Reporter) -> Job:
     """Return the job of the method `dpkendall`, which is also a baseline."""
     from dpsel.selection.baseline import BaselineJob, BaselineRequest
 
-    if scheduler is not None or request.wanted.person is not None:
-        raise UsageError("dpkendall protects rows, on this machine: no --person, no --cluster")
-    if request.dictionary is not None and request.dictionary.groups:
-        raise UsageError("dpkendall selects columns: it takes no dictionary with groups")
     baseline_request = BaselineRequest(request, Baseline.DPKENDALL, private=True, blocks=Blocks())
     return BaselineJob(table, baseline_request, reporter)

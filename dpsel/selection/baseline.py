@@ -20,7 +20,7 @@ from dpsel.core.guarantee import Guarantee, Neighbors
 from dpsel.core.matrix import Matrix, TiledMatrix, target_products
 from dpsel.core.randomness import Randomness
 from dpsel.core.release import DrawnBy, release_rounds, release_votes, without_privacy
-from dpsel.core.rounds import MOST_ROUNDS, kendall_rounds
+from dpsel.core.rounds import kendall_rounds
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.kendall import KendallScore
 from dpsel.core.selection import Question, Selection
@@ -323,9 +323,6 @@ class BaselineJob:
 def _check_method(request: BaselineRequest) -> None:
     """Refuse, before anything is charged, what the method cannot do on any table."""
     memory_asked()
-    k = request.common.k
-    if request.method is Baseline.DPKENDALL and k > MOST_ROUNDS:
-        raise UsageError(f"k must be at most {MOST_ROUNDS} for dpkendall, got {k}")
     if request.method in (Baseline.TWO_STAGE, Baseline.LASSO):
         with quiet_solver(request.blocks.penalty):
             pass

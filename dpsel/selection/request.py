@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpsel.budget.account import SEEDED, Run
+from dpsel.cluster.place import Scheduler
 from dpsel.core.bounds import UNIT_INTERVAL, Interval
 from dpsel.core.guarantee import (
+    MOST_ROWS,
     Guarantee,
     Neighbors,
     Scope,
@@ -27,9 +29,10 @@ from dpsel.core.mechanisms.lipschitz import check_gamma
 from dpsel.core.mechanisms.registry import find_mechanism
 from dpsel.core.persons import PersonLimit
 from dpsel.core.release import StumpRequest
+from dpsel.core.rounds import MOST_ROUNDS
 from dpsel.core.scores.registry import STUMP, find_score
 from dpsel.core.selection import Question
-from dpsel.core.target import Target, public_center
+from dpsel.core.target import MOST_CLASSES, Target, public_center
 from dpsel.dictionary.options import DictionaryFile
 from dpsel.errors import UsageError
 from dpsel.records import frozen
@@ -56,6 +59,8 @@ if TYPE_CHECKING:
 
 # The mechanism that can use other scores in each round.
 _IN_ROUNDS = "permute-and-flip"
+# A smaller epsilon could not be split among all steps and rounds, and buys nothing.
+_LEAST_EPSILON = 1e-200
 
 _BOUNDS_GIVEN = Scope(
     end_to_end=True,
@@ -147,6 +152,8 @@ def make_request(
             public_facts, columns, facts, privacy, stump=score == STUMP
         )
     parameters = _parameters(method, mechanism, drawing, privacy.epsilon)
+    if method is Method.DPKENDALL and k > MOST_ROUNDS:
+        raise UsageError(f"k must be at most {MOST_ROUNDS} for dpkendall, got {k}")
     public, given = public_bounds(bounding)
     if given and not kind.needs_bounds:
         raise UsageError(f"the score {score} needs no bounds; leave them out")
@@ -182,6 +189,18 @@ def make_request(
         by_ranges=by_ranges,
         row_ranks=scoring.row_ranks,
     )
+
+
+def check_place(request: Request, scheduler: Scheduler | None) -> None:
+    """Refuse a request that cannot be carried out where it was asked for."""
+    if request.row_ranks and scheduler is not None:
+        raise UsageError("--row-ranks is worked out on this machine: leave out --cluster")
+    if request.method is not Method.DPKENDALL:
+        return
+    if scheduler is not None or request.wanted.person is not None:
+        raise UsageError("dpkendall protects rows, on this machine: no --person, no --cluster")
+    if request.dictionary is not None and request.dictionary.groups:
+        raise UsageError("dpkendall selects columns: it takes no dictionary with groups")
 
 
 def _wanted(
@@ -234,6 +253,8 @@ def _stump(
         return None
     if privacy.rows is not None:
         check_at_least(1, privacy.rows, "rows")
+        if privacy.rows > MOST_ROWS:
+            raise UsageError(f"rows must be at most {MOST_ROWS}, got {privacy.rows}")
     target = _target(coding, facts)
     if target.in_rounds and mechanism != _IN_ROUNDS:
         raise UsageError(f"three classes or more are selected by {_IN_ROUNDS}, round by round")
@@ -269,6 +290,8 @@ def _three_classes(given: str | tuple[str, ...] | None) -> tuple[str, ...] | Non
     classes = class_list(given.split(",") if isinstance(given, str) else given)
     if len(classes) < 3:
         raise UsageError("--classes needs three labels or more; for two, name one with --positive")
+    if len(classes) > MOST_CLASSES:
+        raise UsageError(f"classes must be between 3 and {MOST_CLASSES}, got {len(classes)}")
     return classes
 
 
@@ -296,6 +319,8 @@ def _scope(*, needs_bounds: bool, given: bool) -> Scope:
 def _parameters(method: Method, mechanism: str, drawing: Drawing, epsilon: float) -> dict[str, Any]:
     """Return the parameters of a mechanism; refuse an epsilon that it cannot guarantee."""
     check_epsilon(epsilon)
+    if epsilon < _LEAST_EPSILON:
+        raise UsageError(f"epsilon must be {_LEAST_EPSILON:g} or more, got {epsilon:g}")
     if method is Method.DPKENDALL:
         if drawing != Drawing():
             raise UsageError(

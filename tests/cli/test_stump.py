@@ -242,6 +242,27 @@ REFUSED: list[tuple[str, tuple[object, ...]]] = [
         (*ASK, *RANKS, "--cluster", "tcp://nowhere:1"),
     ),
     (
+        "dpkendall protects rows, on this machine: no --person, no --cluster",
+        (*ASK, "--method", "dpkendall", "--cluster", "tcp://nowhere:1"),
+    ),
+    (
+        "dpkendall protects rows, on this machine: no --person, no --cluster",
+        (*ASK, "--method", "dpkendall", "--person", "patient"),
+    ),
+    (
+        "k must be at most 65536 for dpkendall, got 65537",
+        (*YES, "--k", 65537, "--epsilon", 1, "--method", "dpkendall"),
+    ),
+    (
+        "classes must be between 3 and 256, got 257",
+        ("--target", "ward", "--k", 1, "--epsilon", 1, "--classes", ",".join(map(str, range(257)))),
+    ),
+    (
+        "rows must be at most 2147483647, got 2147483648",
+        (*YES, "--up-to", 1, "--epsilon", 1, "--rows", 2**31),
+    ),
+    ("epsilon must be 1e-200 or more, got 9e-201", (*YES, "--k", 1, "--epsilon", "9e-201")),
+    (
         "dpkendall has a mechanism of its own; leave out --mechanism and its options",
         (*ASK, "--method", "dpkendall", "--mechanism", "peeling"),
     ),
@@ -254,6 +275,10 @@ def test_what_does_not_go_together_is_refused_before_the_table_is_opened(
 ) -> None:
     for table in (VISITS, "no/such/table.csv"):
         result = dpsel("select", table, *options)
+        assert (result.code, result.out, result.err) == (2, "", f"error: {message}\n")
+    # And before the account is opened: there is no such ledger.
+    for more in (("--ledger", "none"), ("--dry-run",)):
+        result = dpsel("select", VISITS, *options, *more)
         assert (result.code, result.out, result.err) == (2, "", f"error: {message}\n")
 
 
