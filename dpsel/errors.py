@@ -35,6 +35,16 @@ class OutputError(DpselError):
     exit_code = 5
 
 
+class ReaderGoneError(OutputError):
+    """Whoever reads standard output has closed the pipe, as `head` does when it has enough.
+
+    The command line ends without a message, with the exit code that a shell shows for a program
+    ended by SIGPIPE. Where something was spent, this becomes an OutputError, which is shown.
+    """
+
+    exit_code = 141
+
+
 class ClusterError(DpselError):
     """A cluster cannot be reached or was lost, or its workers cannot do the work."""
 

@@ -10,7 +10,7 @@ import numbers
 import operator
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
@@ -133,6 +133,8 @@ _WORD = r"'[^']*'|[A-Z][A-Z,]*\b|[0-9]+\b|[a-z][a-z-]*\b(?:\|[a-z-]+)*"
 _FLAG = rf"--(?P<flag>[a-z][a-z-]*[a-z]|[a-z])\b(?: (?P<word>{_WORD}))?"
 _NAME = r"(?<![\w-])(?P<name>[a-z]+(?:-[a-z]+)+)(?![\w-])"
 _TABLE = r"\b(?P<table>INPUT|TABLE)\b"
+# The commands without a Python function.
+_SHELL_ONLY = ("dictionary",)
 _REWRITTEN = re.compile("|".join([_QUOTED, _COMMAND, _FLAG, _NAME, _TABLE]))
 
 
@@ -146,6 +148,9 @@ def in_python(message: str, records: Records = ()) -> str:
         if found["name"]:
             return known[found["name"]][0] if found["name"] in known else found[0]
         if found["command"]:
+            given = list(re.finditer(_FLAG, found["rest"]))
+            if found["command"] not in _SHELL_ONLY and len(given) > 1:
+                return f"`dpsel.{found['command']}({_arguments(found['rest'], given)})`"
             rest = _REWRITTEN.sub(rewritten, found["rest"]).strip()
             return f"`{_function(found['command'], rest)}`"
         if not found["flag"]:
@@ -197,8 +202,20 @@ def _written(word: str | None, kind: Any) -> str | None:
     return repr(word) if word in of_enum else None
 
 
+def _arguments(words: str, given: Sequence[re.Match[str]]) -> str:
+    """Return the arguments of a call for the words after a command with several options."""
+    listed = [repr(word) for word in words[: given[0].start()].split()]
+    for found in given:
+        word = found["word"]
+        value = "True" if word is None else repr(word) if word[0].islower() else word
+        listed.append(f"{found['flag'].replace('-', '_')}={value}")
+    return ", ".join(listed)
+
+
 def _function(command: str, rest: str) -> str:
     """Return the Python call that does what a command does."""
+    if command in _SHELL_ONLY:
+        return f"dpsel {command} {rest}".rstrip()
     if command == "budget":
         verb, _, words = rest.partition(" ")
         name, _, keywords = words.partition(" ")

@@ -198,6 +198,15 @@ RECORDS = (Columns, Privacy, Scoring, BaselinePrivacy, Blocks, Reading)
         ("that `dpsel preprocess` wrote", "that `dpsel.preprocess` wrote"),
         ("`dpsel select --classes` takes", "`dpsel.select(classes=)` takes"),
         ("`dpsel preprocess --person 'a b'`", "`dpsel.preprocess(person='a b')`"),
+        (
+            "`dpsel preprocess --features-in rows --as-is`",
+            "`dpsel.preprocess(features_in='rows', as_is=True)`",
+        ),
+        (
+            "`dpsel preprocess a.txt b.parquet --target LABEL --as-is`",
+            "`dpsel.preprocess('a.txt', 'b.parquet', target=LABEL, as_is=True)`",
+        ),
+        ("`dpsel dictionary init` lists", "`dpsel dictionary init` lists"),
         ("`dpsel budget init a --epsilon E`", "`dpsel.Ledger.init('a', epsilon=E)`"),
         ("`dpsel budget log a` shows it", "`dpsel.Ledger('a').log()` shows it"),
         ("INPUT and --labels cannot", "table and labels= cannot"),

@@ -17,8 +17,8 @@ import typer
 from dpsel import __version__
 from dpsel.cli.forms import PlainCommand, PlainGroup
 from dpsel.cli.terminal import say
-from dpsel.errors import DpselError, OutputError, UsageError
-from dpsel.system.process import abandon_stdout, reason
+from dpsel.errors import DpselError, ReaderGoneError, UsageError
+from dpsel.system.output import stdout_failure
 
 COMMANDS = {
     "select": "Select the K features that matter most for a target, with differential privacy.",
@@ -160,7 +160,7 @@ def command_line(asked: str | None, *, alone: bool = False) -> Any:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
         epilog="Exit codes: 0 done, 1 an audit did not pass, 2 usage, 3 input, 4 budget, 5 output, "
-        "6 a cluster, 70 a bug, 130 interrupted.",
+        "6 a cluster, 70 a bug, 130 interrupted, 141 the pipe was closed.",
     )
     for name in COMMANDS:
         if name == asked:
@@ -192,8 +192,7 @@ def run(arguments: Sequence[str]) -> int:
         command = command_line(name, alone=name is not None and arguments[0] == name)
         code = command(args=list(arguments or ["--help"]), standalone_mode=False, prog_name="dpsel")
     except DpselError as error:
-        say("error", str(error))
-        return error.exit_code
+        return _report(error)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except SystemExit as leaving:
@@ -201,21 +200,25 @@ def run(arguments: Sequence[str]) -> int:
         if not isinstance(cause, OSError):
             return _report_bug(leaving, debug=debug)
         # Typer exits this way if the pipe is closed while it prints a help text.
-        say("error", f"stdout: cannot be written: {reason(cause)}")
-        return OutputError.exit_code
+        return _report(stdout_failure(cause))
     except typer.TyperException as error:  # about the arguments
         say("error", error.format_message().rstrip("."))
         say("help", _help_hint(arguments))
         return UsageError.exit_code
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _STDOUT_ERRORS:
-            abandon_stdout()
-            say("error", f"stdout: cannot be written: {reason(error)}")
-            return OutputError.exit_code
+            return _report(stdout_failure(error))
         return _report_bug(error, debug=debug)
     if code == INTERRUPTED:
         say("error", "interrupted; nothing was released")
     return code if isinstance(code, int) else 0
+
+
+def _report(error: DpselError) -> int:
+    """Show an error and return its exit code; like other tools, say nothing to `| head`."""
+    if not isinstance(error, ReaderGoneError):
+        say("error", str(error))
+    return error.exit_code
 
 
 def _check_clock() -> None:

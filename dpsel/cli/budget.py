@@ -17,6 +17,7 @@ from dpsel.budget.options import (
 )
 from dpsel.cli.forms import form
 from dpsel.cli.options import Debugging
+from dpsel.errors import OutputError
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The ledger's name.", show_default=False)]
 Number = Annotated[
@@ -54,9 +55,8 @@ def init(name: Name, limits: Limits, place: LedgerPlace, debugging: Debugging) -
     """
     from dpsel.budget.api import make_ledger
     from dpsel.budget.reports import ledger_text
-    from dpsel.system.output import print_text
 
-    print_text(ledger_text(make_ledger(name, limits, place), ReportFormat.JSON))
+    _print_receipt(ledger_text(make_ledger(name, limits, place), ReportFormat.JSON))
 
 
 @budget.command()
@@ -111,10 +111,9 @@ def charge(name: Name, spending: Spending, place: LedgerPlace, debugging: Debugg
     """
     from dpsel.budget.api import book_charge
     from dpsel.budget.reports import charge_text
-    from dpsel.system.output import print_text
 
     paid = book_charge(name, spending, place)
-    print_text(charge_text(paid.ledger, paid.charge))
+    _print_receipt(charge_text(paid.ledger, paid.charge))
 
 
 @budget.command()
@@ -126,10 +125,9 @@ def reserve(name: Name, holding: Holding, place: LedgerPlace, debugging: Debuggi
     """
     from dpsel.budget.api import hold_back
     from dpsel.budget.reports import reservation_text
-    from dpsel.system.output import print_text
 
     made, ledger = hold_back(name, holding, place)
-    print_text(reservation_text(ledger, made))
+    _print_receipt(reservation_text(ledger, made))
 
 
 @budget.command()
@@ -143,10 +141,9 @@ def free(
     """
     from dpsel.budget.api import give_back
     from dpsel.budget.reports import reservation_text
-    from dpsel.system.output import print_text
 
     made, ledger = give_back(name, number, freeing, place)
-    print_text(reservation_text(ledger, made))
+    _print_receipt(reservation_text(ledger, made))
 
 
 @budget.command()
@@ -179,3 +176,13 @@ def export(name: Name, place: LedgerPlace, exporting: Exporting, debugging: Debu
     from dpsel.system.output import print_text
 
     print_text(export_text(named_history(name, place), exporting.export_format))
+
+
+def _print_receipt(text: str) -> None:
+    """Print what was done to a ledger; if that fails, say that it was done all the same."""
+    from dpsel.system.output import print_text
+
+    try:
+        print_text(text)
+    except OutputError as error:
+        raise OutputError(f"{error}; the ledger was changed all the same") from None

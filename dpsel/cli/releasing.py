@@ -89,8 +89,9 @@ def _write(output: Output, text: str, account: NoAccount) -> None:
     try:
         output.write(text.encode())
     except OutputError as error:
+        # A release has a price, so it is never lost without a message.
         advice = account.kept()
-        raise error if advice is None else OutputError(f"{error}; {advice}") from None
+        raise OutputError(str(error) if advice is None else f"{error}; {advice}") from None
     except KeyboardInterrupt:
         if (advice := account.kept()) is not None:
             say("note", advice)

@@ -60,7 +60,7 @@ def preprocess_table(
     open_again = raw.opener(labels_are_numbers=not request.wanted.labels)
     if request.as_is and not raw.turned:
         raise UsageError(
-            "--as-is is for tables that have to be turned round: give --features-in rows, if a row "
+            "--as-is is for tables that have to be transposed: give --features-in rows, if a row "
             "is a feature; else `dpsel select` reads this table as it is"
         )
     prepared = prepare(open_again, request, reporter)

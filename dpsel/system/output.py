@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from dpsel.errors import OutputError
+from dpsel.errors import OutputError, ReaderGoneError
 from dpsel.system.process import abandon_stdout, reason
 
 STDOUT = "-"
@@ -89,9 +89,8 @@ class Output:
     def failure(self, error: OSError) -> OutputError:
         """Return the error for a place that cannot be written to."""
         if self._place == STDOUT:
-            abandon_stdout()
-        name = "stdout" if self._place == STDOUT else self._place
-        return OutputError(f"{name}: cannot be written: {reason(error)}")
+            return stdout_failure(error)
+        return OutputError(f"{self._place}: cannot be written: {reason(error)}")
 
     def _mode(self) -> int | None:
         """Return what kind of file is at the place, None if there is none."""
@@ -148,6 +147,13 @@ class Output:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def stdout_failure(error: OSError) -> OutputError:
+    """Return the error for a standard output that cannot be written to, and give it up."""
+    abandon_stdout()
+    kind = ReaderGoneError if error.errno == errno.EPIPE else OutputError
+    return kind(f"stdout: cannot be written: {reason(error)}")
 
 
 def print_text(text: str) -> None:

@@ -398,8 +398,8 @@ def _position(names: Sequence[str], name: str, option: str, label: str) -> int:
     hint = _hint(name, names)
     if option == "--target" and not hint:
         hint = (
-            "; if its rows are features, as in genes x samples, turn it round first: "
-            "`dpsel preprocess --features-in rows --as-is`"
+            "; `dpsel dictionary init` lists its columns. If its rows are features, as in genes x "
+            "samples, transpose it first: `dpsel preprocess --features-in rows --as-is`"
         )
     raise UsageError(f"{option}: {label} has no column '{name}'{hint}")
 

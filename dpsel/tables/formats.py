@@ -216,8 +216,8 @@ def is_series_matrix(first_bytes: bytes) -> bool:
 def refuse_series_matrix(name: str) -> NoReturn:
     """Say what to do with a GEO series matrix where a table with one row per sample is needed."""
     raise InputError(
-        f"{name}: is a GEO series matrix, with a feature in every row; turn it round first: "
-        f"`dpsel preprocess {name} turned.parquet --target LABEL --label-key KEY --as-is`"
+        f"{name}: is a GEO series matrix, with a feature in every row; transpose it first: "
+        f"`dpsel preprocess {name} transposed.parquet --target LABEL --label-key KEY --as-is`"
     )
 
 

@@ -248,7 +248,7 @@ def test_what_was_read_off_the_data_before_is_not_forgotten(
         (("--missing", "mean"), "--as-is changes no cell; leave out --missing"),
         (
             ("--features-in", "columns"),
-            "--as-is is for tables that have to be turned round: give --features-in rows, if a "
+            "--as-is is for tables that have to be transposed: give --features-in rows, if a "
             "row is a feature; else `dpsel select` reads this table as it is",
         ),
     ],
@@ -346,8 +346,8 @@ def test_select_says_how_a_series_matrix_is_turned_round(
     refused = dpsel("select", tmp_path / name, *ask)
     assert (refused.code, refused.out) == (3, "")
     assert refused.err == (
-        f"error: {name}: is a GEO series matrix, with a feature in every row; turn it round first: "
-        f"`dpsel preprocess {name} turned.parquet --target LABEL --label-key KEY --as-is`\n"
+        f"error: {name}: is a GEO series matrix, with a feature in every row; transpose it first: "
+        f"`dpsel preprocess {name} transposed.parquet --target LABEL --label-key KEY --as-is`\n"
     )
 
 
