@@ -58,8 +58,8 @@ class Claim:
         panel=CLAIM,
     )
     neighbors: Neighbors | None = option(
-        "--neighbors",
-        "The neighboring relation to audit --score or --command for.",
+        "--neighbors HOW",
+        "The neighbors to audit --score or --command for: add-remove or replace-one.",
         None,
         shown="both for --score, add-remove for --command",
         panel=CLAIM,

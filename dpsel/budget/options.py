@@ -42,8 +42,9 @@ class Limits:
     epsilon: str = option("--epsilon E", "The limit on all charges together.")
     delta: str = option("--delta D", "The same for delta; 0 means pure privacy.", "0")
     neighbors: Neighbors = option(
-        "--neighbors",
-        "How neighboring tables differ: one row is added or removed, or has other values.",
+        "--neighbors HOW",
+        "How neighboring tables differ: by one row more or less (add-remove), or by the values of "
+        "one row (replace-one).",
         Neighbors.ADD_REMOVE,
         panel=PRIVACY,
     )

@@ -202,7 +202,7 @@ def run(arguments: Sequence[str]) -> int:
         # Typer exits this way if the pipe is closed while it prints a help text.
         return _report(stdout_failure(cause))
     except typer.TyperException as error:  # about the arguments
-        say("error", error.format_message().rstrip("."))
+        say("error", _usage_message(error))
         say("help", _help_hint(arguments))
         return UsageError.exit_code
     except Exception as error:
@@ -219,6 +219,15 @@ def _report(error: DpselError) -> int:
     if not isinstance(error, ReaderGoneError):
         say("error", str(error))
     return error.exit_code
+
+
+def _usage_message(error: Any) -> str:
+    """Return what is wrong with the arguments; for an unknown option, with the nearest one."""
+    near = getattr(error, "possibilities", None)
+    if not near:
+        return str(error.format_message()).rstrip(".")
+    best = next((flag for flag in near if flag.startswith(error.option_name)), near[0])
+    return f"No such option: {error.option_name}; did you mean {best}?"
 
 
 def _check_clock() -> None:

@@ -7,7 +7,8 @@ strings.
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
 from functools import cached_property, partial, wraps
@@ -22,6 +23,7 @@ from dpsel.options import KEY, Option, filled
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 SHORT = {"--target": "-t", "--k": "-k", "--epsilon": "-e", "--output": "-o", "--quiet": "-q"}
 """Short forms of options, in every command that has the long form."""
+_MANY_FILES = "; for a table of several files, give their folder or a quoted glob: 'data/*.csv'"
 
 
 def form(command: Callable[..., None]) -> Callable[..., None]:
@@ -114,7 +116,8 @@ class PlainCommand(TyperCommand):
                     error.param_hint = f"'{parameter.opts[0]}'"
                 raise
         if left and not ctx.allow_extra_args:
-            ctx.fail(f"Got unexpected extra argument(s) ({' '.join(left)})")
+            tables = any(one.metavar == "TABLE" for one in self.params)
+            ctx.fail(f"Unexpected argument '{left[0]}'{_MANY_FILES if tables else ''}")
         return left
 
     def _put(self, parameter: Any, ctx: Any, given: dict[str, Any], left: list[str]) -> None:
@@ -126,10 +129,15 @@ class PlainCommand(TyperCommand):
         else:
             _take(parameter, convert, ctx, word)
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words after the command's name; brackets mean that one may be left out."""
+        options = [self.options_metavar] if self.options_metavar else []
+        return [*options, *map(_usage, arguments_of(self.get_params(ctx)))]
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help text."""
-        show_flags_alone(self.get_params(ctx))
-        super().format_help(ctx, formatter)
+        with plain_help(self.get_params(ctx)):
+            super().format_help(ctx, formatter)
 
 
 class PlainGroup(TyperGroup, PlainCommand):
@@ -137,15 +145,47 @@ class PlainGroup(TyperGroup, PlainCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help text."""
-        show_flags_alone(self.get_params(ctx))
-        super().format_help(ctx, formatter)
+        with plain_help(self.get_params(ctx)):
+            super().format_help(ctx, formatter)
 
 
-def show_flags_alone(parameters: Sequence[Any]) -> None:
-    """Make the help show flags without a metavar: they take no value."""
+@contextmanager
+def plain_help(parameters: Sequence[Any]) -> Iterator[None]:
+    """Make the help show flags without a value, arguments without a type, and defaults in words.
+
+    Typer would show a default that is given in words in parentheses.
+    """
+    in_words = [one for one in parameters if isinstance(one.show_default, str)]
+    defaults = [(one.default, one.show_default) for one in in_words]
     for parameter in parameters:
         if getattr(parameter, "is_flag", False):
             parameter.metavar = ""
+    for argument in arguments_of(parameters):
+        argument.display_type_rich = _no_type
+    for parameter in in_words:
+        parameter.default, parameter.show_default = parameter.show_default, True
+    try:
+        yield
+    finally:
+        for parameter, (default, shown) in zip(in_words, defaults, strict=True):
+            parameter.default, parameter.show_default = default, shown
+        for argument in arguments_of(parameters):
+            del argument.display_type_rich
+
+
+def arguments_of(parameters: Sequence[Any]) -> list[Any]:
+    """Return the parameters without a flag."""
+    return [one for one in parameters if one.param_type_name == "argument"]
+
+
+def _usage(argument: Any) -> str:
+    """Return an argument as the usage line shows it: `TABLE`, or `[TABLE]` if it is optional."""
+    name = str(argument.metavar)
+    return name if argument.required or name.startswith("[") else f"[{name}]"
+
+
+def _no_type(ctx: Any) -> None:
+    """Show no type: what an argument takes is said in its help."""
 
 
 def _take(parameter: Any, convert: Callable[[Any], Any], context: Any, word: Any) -> None:

@@ -17,7 +17,7 @@ from dpsel import __version__
 from dpsel.budget.payment import REQUIRE_END_TO_END, REQUIRE_LEDGER
 from dpsel.budget.place import FILE_VARIABLE, NAME_VARIABLE
 from dpsel.cli.app import COMMANDS, command_line
-from dpsel.cli.forms import show_flags_alone
+from dpsel.cli.forms import arguments_of, plain_help
 from dpsel.system.output import print_text
 
 _WIDTH = 78
@@ -60,7 +60,7 @@ def man_page(day: str) -> str:
 
 def _section(command: Any, path: str) -> Iterator[str]:
     """Yield the lines of one command: synopsis, help, arguments and options."""
-    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    arguments = arguments_of(command.params)
     words = " ".join([path, *(one.metavar for one in arguments), "[OPTIONS]"])
     if hasattr(command, "commands"):
         words = f"{path} COMMAND"
@@ -79,14 +79,14 @@ def _options(command: Any, path: str) -> Iterator[str]:
     """Yield the options of a command, grouped by the panels of its help."""
     context = typer.Context(command, info_name=path, help_option_names=["-h", "--help"])
     options = [one for one in command.get_params(context) if one.param_type_name == "option"]
-    show_flags_alone(options)
     panels = list(dict.fromkeys(one.rich_help_panel for one in options))
-    for panel in sorted(panels, key=lambda panel: panel is not None):
-        if panel is not None:
-            yield from (".PP", f"\\fI{_escaped(panel)}:\\fR")
-        for option in options:
-            if option.rich_help_panel == panel:
-                yield from _entry(_flags(option, context), _about(option, context))
+    with plain_help(options):
+        for panel in sorted(panels, key=lambda panel: panel is not None):
+            if panel is not None:
+                yield from (".PP", f"\\fI{_escaped(panel)}:\\fR")
+            for option in options:
+                if option.rich_help_panel == panel:
+                    yield from _entry(_flags(option, context), _about(option, context))
 
 
 def _flags(option: Any, context: Any) -> str:

@@ -135,8 +135,9 @@ class Privacy:
         panel=PRIVACY,
     )
     neighbors: Neighbors = option(
-        "--neighbors",
-        "How neighboring tables differ: one row is added or removed, or has other values.",
+        "--neighbors HOW",
+        "How neighboring tables differ: by one row more or less (add-remove), or by the values of "
+        "one row (replace-one).",
         Neighbors.ADD_REMOVE,
         panel=PRIVACY,
     )
@@ -237,7 +238,9 @@ class BaselinePrivacy:
     """Which baseline to run, and its privacy."""
 
     k: int = same_as(Privacy, "k", MISSING)
-    method: Baseline = option("--method", "The method to run.")
+    method: Baseline = option(
+        "--method NAME", "The method to run: two-stage, dpkendall, sis or lasso."
+    )
     epsilon: float | None = option(
         "--epsilon E", "The privacy loss; required by private methods.", None
     )

@@ -257,7 +257,10 @@ class FileFormat:
     """How the files of a table are written."""
 
     input_format: InputFormat | None = option(
-        "--input-format", "The format of TABLE, if its name does not show it.", None, panel=INPUT
+        "--input-format FORMAT",
+        "The format of TABLE, if its name does not show it: parquet, csv, tsv or arrow.",
+        None,
+        panel=INPUT,
     )
     separator: str | None = option(
         "--separator CHAR",

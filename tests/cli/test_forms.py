@@ -203,7 +203,7 @@ def test_nothing_of_typer_is_replaced_in_its_objects(words: tuple[str, ...]) -> 
 def test_words_left_over_are_named() -> None:
     with pytest.raises(typer.TyperException) as caught:
         called("here", "there", "--width", "3", "on", "--", "-x")
-    assert caught.value.format_message() == "Got unexpected extra argument(s) (on -x)"
+    assert caught.value.format_message() == "Unexpected argument 'on'"
 
 
 def test_the_help_has_the_panels_the_metavars_and_the_defaults_of_the_fields(
@@ -218,7 +218,7 @@ def test_the_help_has_the_panels_the_metavars_and_the_defaults_of_the_fields(
         return " ".join(next(line for line in lines if flag in line).strip("│ ").split())
 
     assert shown("--width") == "* --width W How wide. [required]"
-    assert shown("--depth") == "--depth D How deep. [default: (as wide)]"
+    assert shown("--depth") == "--depth D How deep. [default: as wide]"
     assert shown("--shade") == "--shade <light|dark> How dark. [default: light]"
     assert shown("--names") == "--names LIST What it is called."
     assert shown("--plain") == "--plain Without ornaments."
@@ -232,3 +232,12 @@ def test_a_record_used_twice_is_refused_when_the_command_is_made() -> None:
 
     with pytest.raises(ValueError, match="duplicate parameter name: 'width'"):
         form(twice)
+
+
+def test_a_help_text_changes_no_default(capsys: pytest.CaptureFixture[str]) -> None:
+    built = command([])
+    before = [(one.default, one.show_default) for one in built.params]
+    built(args=["--help"], standalone_mode=False, prog_name="paint")
+    assert "Usage: paint [OPTIONS] " in capsys.readouterr().out
+    assert [(one.default, one.show_default) for one in built.params] == before
+    assert not any("display_type_rich" in vars(one) for one in built.params)
