@@ -63,7 +63,8 @@ class Warner(Reporter):
         """Issue a warning at the line that called the function."""
         level, frame = 1, inspect.currentframe()
         while frame is not None and frame.f_back is not None:
-            if not frame.f_globals["__name__"].startswith("dpsel."):
+            # Where a context of ours begins or ends, Python's own code is between ours.
+            if not frame.f_globals["__name__"].startswith(("dpsel.", "contextlib")):
                 break
             level, frame = level + 1, frame.f_back
         warnings.warn(in_python(message, self._records), UserWarning, stacklevel=level)

@@ -56,8 +56,8 @@ class TerminalReporter(Reporter):
             say("note", message)
 
     def note(self, message: str) -> None:
-        """Show a note after the bar is gone, unless quiet."""
-        if not self.quiet:
+        """Show a note after the bar is gone, unless quiet; a table read twice is noted once."""
+        if not self.quiet and message not in self._notes:
             self._notes.append(message)
 
     def hint(self, message: str) -> None:

@@ -70,6 +70,8 @@ def check_table(
             threads=threads,
             progress=reporter.progress,
         )
+    for note in rows.notes:
+        reporter.note(note)
     return counts.checks(names)
 
 

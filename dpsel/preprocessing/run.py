@@ -358,8 +358,11 @@ def _reduce(
     """Read a table once, and add up `work(batch)` over its batches."""
     with unchanged_table(open_again()) as table:
         reporter.size(file_bytes(table))
-        batches: Iterator[Any] = table.pending_batches(layout, RowReader(coding))
+        rows = RowReader(coding)
+        batches: Iterator[Any] = table.pending_batches(layout, rows)
         read_batches(batches, work, add, threads=threads, progress=reporter.progress)
+        for note in rows.notes:
+            reporter.note(note)
 
 
 def _rows(batch: Batch) -> FloatArray:

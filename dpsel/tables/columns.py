@@ -442,7 +442,8 @@ def _split_lists(patterns: Sequence[str], names: Collection[str]) -> list[str]:
 
 def _hint(name: str, names: Sequence[str]) -> str:
     """Return a hint for a name that is not there: the likely separator, or the nearest name."""
-    for sign in SEPARATORS:
+    # Blanks are common in names: they may be separators only if there is but one name.
+    for sign in SEPARATORS if len(names) > 1 else f"{SEPARATORS} ":
         if any(name in other.split(sign) for other in names if sign in other):
             shown = "$'\\t'" if sign == "\t" else f"'{sign}'"
             return f"; a name has it as a part: if cells are separated so, give --separator {shown}"

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -11,6 +13,7 @@ import numpy as np
 
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray
 from dpsel.core.batch import Batch, Unreadable, rows_of
+from dpsel.errors import InputError
 from dpsel.system.frames import pl
 from dpsel.tables.cells import (
     TRUTH_WORDS,
@@ -242,6 +245,7 @@ def _as_slice(positions: Sequence[int]) -> slice | list[int]:
 
 _KIND = FORMATS[InputFormat.CSV].kind
 _ROWS_LOOKED_AT = 100
+_WITH_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 # How many rows, cells and columns of a batch are checked as texts, for the data's holder.
 _FIRST_ROWS, _FIRST_CELLS, _FIRST_COLUMNS = 1 << 7, 1 << 17, 1 << 8
 
@@ -300,10 +304,11 @@ class DelimitedTable:
         with plain_errors(self.label, _KIND):
             for number, text in enumerate(self._texts()):
                 if number == 0:
-                    rows.notes += self._longer_rows(text)
-                if number == 0 and not rows.words:
-                    first = text[: rows_end(text, _ROWS_LOOKED_AT)]
-                    self._refuse_words(first, layout)
+                    longer = self._longer_rows(text)
+                    rows.notes += [*longer, *self._decimal_commas(text, layout)]
+                    if not rows.words:
+                        first = text[: rows_end(text, _ROWS_LOOKED_AT)]
+                        self._refuse_words(first, layout, longer)
 
                 def read(text: bytes = text) -> Batch:
                     with plain_errors(self.label, _KIND):
@@ -367,10 +372,7 @@ class DelimitedTable:
         first = text[: rows_end(text, 1)]
         if b'"' not in first and first.count(separator.encode()) != count - 1:
             return []  # Found without a loop over perhaps a million cells.
-        some = text[: rows_end(text, max(1, min(_FIRST_ROWS, _FIRST_CELLS // count)))]
-        found: list[list[str]] = []
-        with suppress(csv.Error):
-            found = list(csv.reader(io.StringIO(decoded(some), ""), delimiter=separator))
+        found = self._first_rows(text)
         if not found or any(len(row) != count or not row[-1] for row in found):
             return []
         return [
@@ -379,8 +381,40 @@ class DelimitedTable:
             "FALSE"
         ]
 
-    def _refuse_words(self, text: bytes, layout: Layout) -> None:
+    def _decimal_commas(self, text: bytes, layout: Layout) -> list[str]:
+        """Return a note if a column holds decimal commas in most of the first rows.
+
+        Privacy:
+            Guarantee: none; it is for the data's holder, and decides nothing.
+            Tested by: tests/cli/test_text_files.py
+        """
+        if "," in (self._text.dialect.decimal, self._text.dialect.separator):
+            return []
+        rows = self._first_rows(text) if b"," in text[: rows_end(text, _FIRST_ROWS)] else []
+        counts = Counter(
+            place for row in rows for place, cell in enumerate(row) if _WITH_COMMA.fullmatch(cell)
+        )
+        used = [place for place in sorted(layout.read) if 2 * counts[place] > len(rows)]
+        if not used:
+            return []
+        others = "" if len(used) == 1 else f" (and {len(used) - 1} more)"
+        return [
+            f"{self.label}: column '{self.columns[used[0]].name}'{others} seems to hold numbers "
+            "with a decimal comma, which are read as words; give --decimal ,"
+        ]
+
+    def _first_rows(self, text: bytes) -> list[list[str]]:
+        """Return the cells of some rows as texts, none if they cannot be split."""
+        few = max(1, min(_FIRST_ROWS, _FIRST_CELLS // (len(self.columns) + 1)))
+        some = io.StringIO(decoded(text[: rows_end(text, few)]), "")
+        with suppress(csv.Error):
+            return list(csv.reader(some, delimiter=self._text.dialect.separator))
+        return []
+
+    def _refuse_words(self, text: bytes, layout: Layout, longer: Sequence[str]) -> None:
         """Refuse columns with words in the first rows, in commands that release nothing.
+
+        `longer` is the note of `_longer_rows`: then it says why there are words.
 
         Privacy:
             Guarantee: none; rows decide whether this is an error, and a single row can. What
@@ -391,6 +425,8 @@ class DelimitedTable:
             return
         features = () if layout.words else layout.all_features or layout.features
         wordy = _wordy(self._cells(text), features if layout.labels else (*features, layout.target))
+        if wordy and longer:
+            raise InputError(longer[0])
         if layout.target in wordy:
             target = Column(self.columns[layout.target].name, Kind.TEXT)
             refuse_target(target, self.label, labels=False)

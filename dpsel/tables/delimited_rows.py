@@ -124,6 +124,13 @@ class TextRows:
             text = self._checked(line).decode("utf-8")
         except UnicodeDecodeError:
             text = "\0"
+        except InputError:
+            if b'" "' not in line:
+                raise
+            raise InputError(
+                f"{self._label}: the names in its first line are separated by blanks, as "
+                "write.table of R writes them; give --separator ' '"
+            ) from None
         if "\0" in text:
             raise InputError(
                 f"{self._label}: its first line is not text in UTF-8; convert it, for instance "

@@ -260,14 +260,17 @@ def read_matrix(
         if batch.first_feature == 0:
             targets.append(batch.y)
 
+    rows = RowReader(coding, words=words)
     reporter.size(file_bytes(table))
     read_batches(
-        table.pending_batches(layout, RowReader(coding, words=words)),
+        table.pending_batches(layout, rows),
         changed,
         add,
         threads=threads,
         progress=reporter.progress,
     )
+    for note in rows.notes:
+        reporter.note(note)
     return X.matrix(threads), np.concatenate(targets), cells
 
 

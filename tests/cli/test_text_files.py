@@ -286,6 +286,86 @@ def test_the_holder_hears_of_rows_as_r_writes_them_and_nobody_else_does(
     assert (quiet.code, quiet.err) == (0, "")
 
 
+@pytest.mark.parametrize(
+    ("text", "asked", "noted"),
+    [
+        ("x;z;y\n0,5;1;1\n0,1;0;0\n1,2;0;1\n", (), "'x' seems"),
+        ("x;z;y\n0,5;1;1,5\n0,1;0;0,5\n1,2;0;1\n", (), "'x' (and 1 more) seems"),
+        ("x;z;y\n0,5;1;1\n0,1;0;0\n1,2;0;1\n", ("--decimal", ","), None),
+        ("x;z;y\n0,5;1;1\n0.1;0;0\n1.2;0;1\n", (), None),
+        ("x;z;y\na,b;1;1\nc,d;0;0\n", (), None),
+        ('x,z,y\n"0,5",1,1\n"0,1",0,0\n', (), None),
+        ("x;z;y\n", (), None),
+    ],
+)
+def test_the_holder_hears_of_decimal_commas_that_are_read_as_words(
+    text: str, asked: tuple[str, ...], noted: str | None, tmp_path: Path, dpsel: Dpsel
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    result = dpsel("select", path, "--target", "y", "--k", "1", "--epsilon", "1", *asked)
+    assert result.code == 0
+    assert ("decimal comma" in result.err) == (noted is not None)
+    assert noted is None or f"t.csv: column {noted} to hold numbers with a decimal" in result.err
+
+
+def test_every_command_that_reads_rows_as_r_writes_them_says_so_once(
+    tmp_path: Path, dpsel: Dpsel
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,z,y\n1,0.5,1,1\n2,0.1,0,0\n3,0.2,0,1\n")
+    asked = ("--target", "y", "--k", "1", "--lower", "0", "--upper", "1")
+    for words in (
+        ("baseline", path, *asked, "--method", "sis"),
+        ("evaluate", path, *asked, "--method", "dp-sis", "--epsilon", "1", "--trials", "2"),
+        ("preprocess", path, tmp_path / "t.parquet", "--target", "y"),
+    ):
+        result = dpsel(*words)
+        assert (result.code, result.err.count(LONGER)) == (0, 1), words
+
+
+def test_words_under_the_wrong_names_are_not_blamed_on_the_columns(
+    tmp_path: Path, dpsel: Dpsel
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('"x","z","y"\n"a",0.5,1,1\n"b",0.1,0,0\n"c",0.2,0,1\n')
+    result = dpsel("preprocess", path, tmp_path / "t.parquet", "--target", "y")
+    assert (result.code, result.out) == (3, "")
+    assert result.err.startswith(f"error: t.csv: {LONGER} writes them: ")
+
+
+@pytest.mark.parametrize(
+    ("header", "code", "message"),
+    [
+        (
+            '"x" "z" "y"',
+            3,
+            "t.csv: the names in its first line are separated by blanks, as write.table of R "
+            "writes them; give --separator ' '",
+        ),
+        (
+            "x z y",
+            2,
+            "--target: t.csv has no column 'y'; a name has it as a part: if cells are separated "
+            "so, give --separator ' '",
+        ),
+        (
+            '"x"",z,y',
+            3,
+            "t.csv: a quote is not closed, or not doubled inside a cell, so it is not certain "
+            'where rows end; write such cells as "5"" pipe"',
+        ),
+    ],
+)
+def test_names_between_blanks_are_answered_with_the_separator(
+    header: str, code: int, message: str, tmp_path: Path, dpsel: Dpsel
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"{header}\n1 2 3\n")
+    result = dpsel("select", path, "--target", "y", "--k", "1", "--epsilon", "1")
+    assert (result.code, result.out, result.err) == (code, "", f"error: {message}\n")
+
+
 def test_a_decimal_sign_is_a_point_or_a_comma(both: tuple[Path, Path], dpsel: Dpsel) -> None:
     result = dpsel("select", both[0], "--target", "cost", "--k", "1", *SEEDED, "--decimal", ";")
     assert (result.code, result.out) == (2, "")
