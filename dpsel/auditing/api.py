@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpsel.auditing.certificate import Certificate
+from dpsel.auditing.mechanism import audit_mechanism
 from dpsel.auditing.options import Audited, Claim, Effort, Inputs
 from dpsel.auditing.request import (
     AuditRequest,
@@ -12,6 +13,7 @@ from dpsel.auditing.request import (
     ScoreRequest,
     make_audit_request,
 )
+from dpsel.auditing.score import audit_score
 from dpsel.options import Dataclass
 from dpsel.python import Warner, python_function, record_of
 from dpsel.reporter import Reporter
@@ -99,14 +101,10 @@ def command_line(words: Sequence[str]) -> int:
 
 
 def carry_out(request: AuditRequest, reporter: Reporter, command: "CommandLine") -> Certificate:
-    """Carry out an audit; each kind imports only what it needs."""
+    """Carry out an audit of a mechanism, a score or a whole command."""
     if isinstance(request, MechanismRequest):
-        from dpsel.auditing.mechanism import audit_mechanism
-
         return audit_mechanism(request, reporter)
     if isinstance(request, ScoreRequest):
-        from dpsel.auditing.score import audit_score
-
         return audit_score(request, reporter)
     from dpsel.auditing.command import audit_command
 

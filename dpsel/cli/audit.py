@@ -3,8 +3,13 @@
 import typer
 
 from dpsel.auditing.options import Audited, Claim, Effort, Inputs
+from dpsel.cli.app import run
 from dpsel.cli.forms import form
 from dpsel.cli.options import ConfigFile, RecordFile, Terminal
+from dpsel.cli.terminal import TerminalReporter, say
+from dpsel.system.output import Output
+from dpsel.system.process import take_interrupts_back
+from dpsel.system.text import json_text
 
 NOT_PASSED = 1
 """The exit code of an audit that ran to its end and did not pass."""
@@ -30,11 +35,6 @@ def audit(
     """
     from dpsel.auditing.api import carry_out
     from dpsel.auditing.request import make_audit_request
-    from dpsel.cli.app import run
-    from dpsel.cli.terminal import TerminalReporter, say
-    from dpsel.system.output import Output
-    from dpsel.system.process import take_interrupts_back
-    from dpsel.system.text import json_text
 
     take_interrupts_back()
     request = make_audit_request(audited, claim, inputs, effort)

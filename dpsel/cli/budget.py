@@ -4,6 +4,15 @@ from typing import Annotated
 
 import typer
 
+from dpsel.budget.api import (
+    book_charge,
+    give_back,
+    hold_back,
+    make_ledger,
+    named_history,
+    verified_chain,
+)
+from dpsel.budget.ledger import LedgerFile
 from dpsel.budget.options import (
     Exporting,
     Freeing,
@@ -15,9 +24,20 @@ from dpsel.budget.options import (
     Spending,
     Verifying,
 )
+from dpsel.budget.place import check_name
+from dpsel.budget.reports import (
+    chain_text,
+    charge_text,
+    export_text,
+    ledger_text,
+    ledgers_text,
+    log_text,
+    reservation_text,
+)
 from dpsel.cli.forms import form
 from dpsel.cli.options import Debugging
 from dpsel.errors import OutputError
+from dpsel.system.output import print_text
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The ledger's name.", show_default=False)]
 Number = Annotated[
@@ -53,9 +73,6 @@ def init(name: Name, limits: Limits, place: LedgerPlace, debugging: Debugging) -
 
     Example: dpsel budget init patients --epsilon 10 --delta 1e-6
     """
-    from dpsel.budget.api import make_ledger
-    from dpsel.budget.reports import ledger_text
-
     _print_receipt(ledger_text(make_ledger(name, limits, place), ReportFormat.JSON))
 
 
@@ -70,11 +87,6 @@ def show(
 
     Example: dpsel budget show patients
     """
-    from dpsel.budget.ledger import LedgerFile
-    from dpsel.budget.place import check_name
-    from dpsel.budget.reports import ledger_text, ledgers_text
-    from dpsel.system.output import print_text
-
     file = LedgerFile(place.path)
     if name is None:
         print_text(ledgers_text(file.standings(), showing.report_format))
@@ -92,10 +104,6 @@ def log(name: Name, place: LedgerPlace, showing: Showing, debugging: Debugging) 
 
     Example: dpsel budget log patients --format text
     """
-    from dpsel.budget.api import named_history
-    from dpsel.budget.reports import log_text
-    from dpsel.system.output import print_text
-
     print_text(log_text(named_history(name, place), showing.report_format))
 
 
@@ -109,9 +117,6 @@ def charge(name: Name, spending: Spending, place: LedgerPlace, debugging: Debugg
 
     Example: dpsel budget charge patients --epsilon 0.5 --by "yearly report, tool X"
     """
-    from dpsel.budget.api import book_charge
-    from dpsel.budget.reports import charge_text
-
     paid = book_charge(name, spending, place)
     _print_receipt(charge_text(paid.ledger, paid.charge))
 
@@ -123,9 +128,6 @@ def reserve(name: Name, holding: Holding, place: LedgerPlace, debugging: Debuggi
 
     Example: dpsel budget reserve patients --epsilon 2 --note "for the final analysis"
     """
-    from dpsel.budget.api import hold_back
-    from dpsel.budget.reports import reservation_text
-
     made, ledger = hold_back(name, holding, place)
     _print_receipt(reservation_text(ledger, made))
 
@@ -139,9 +141,6 @@ def free(
 
     Example: dpsel budget free patients 1
     """
-    from dpsel.budget.api import give_back
-    from dpsel.budget.reports import reservation_text
-
     made, ledger = give_back(name, number, freeing, place)
     _print_receipt(reservation_text(ledger, made))
 
@@ -157,10 +156,6 @@ def verify(name: Name, verifying: Verifying, place: LedgerPlace, debugging: Debu
 
     Example: dpsel budget verify patients
     """
-    from dpsel.budget.api import verified_chain
-    from dpsel.budget.reports import chain_text
-    from dpsel.system.output import print_text
-
     print_text(chain_text(name, verified_chain(name, verifying, place)))
 
 
@@ -171,17 +166,11 @@ def export(name: Name, place: LedgerPlace, exporting: Exporting, debugging: Debu
 
     Example: dpsel budget export patients > patients-budget.json
     """
-    from dpsel.budget.api import named_history
-    from dpsel.budget.reports import export_text
-    from dpsel.system.output import print_text
-
     print_text(export_text(named_history(name, place), exporting.export_format))
 
 
 def _print_receipt(text: str) -> None:
     """Print what was done to a ledger; if that fails, say that it was done all the same."""
-    from dpsel.system.output import print_text
-
     try:
         print_text(text)
     except OutputError as error:

@@ -11,6 +11,7 @@ from dpsel.cards.options import CardLook
 from dpsel.cli.forms import form
 from dpsel.cli.options import CardFile, Debugging
 from dpsel.errors import OutputError
+from dpsel.system.output import Output
 
 RecordArgument = Annotated[
     str,
@@ -39,7 +40,6 @@ def card(
     """
     from dpsel.cards.api import card_text, ledger_history
     from dpsel.cards.record import read_record
-    from dpsel.system.output import Output
 
     published = read_record(record)
     _refuse_output(writing.output, record, look, place)

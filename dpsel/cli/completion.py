@@ -8,12 +8,14 @@ from enum import Enum
 from os.path import expanduser, expandvars
 from typing import Any, get_type_hints
 
+from dpsel.budget.place import is_there, ledger_place
 from dpsel.cli.app import COMMANDS, COMPLETION_OPTIONS, command_line
 from dpsel.cli.config import plain_kind
 from dpsel.core.mechanisms import MECHANISM_NAMES
 from dpsel.core.scores import GROUP, SCORE_NAMES
 from dpsel.records import frozen
 from dpsel.selection.options import Baseline, Method
+from dpsel.tables.formats import FileFormat
 
 SHELLS = ("bash", "zsh", "fish")
 _TABLES = ("TABLE", "TABLE...", "INPUT")
@@ -152,7 +154,6 @@ class _Line:
 
     def _columns(self) -> list[str]:
         """Return the column names of the table that is named so far."""
-        from dpsel.tables.formats import FileFormat
         from dpsel.tables.header import header_names
 
         arguments = zip(self._arguments, self._placed, strict=False)
@@ -169,7 +170,6 @@ class _Line:
     def _ledgers(self) -> list[str]:
         """Return the names of the ledgers."""
         from dpsel.budget.database import ledger_names
-        from dpsel.budget.place import is_there, ledger_place
 
         given = self.given.get("ledger_file")
         place = ledger_place(None if given is None else expanduser(expandvars(given)))

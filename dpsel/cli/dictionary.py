@@ -1,12 +1,16 @@
 """The commands of `dpsel dictionary`: make, import and check public facts about columns."""
 
+from contextlib import closing
 from typing import Annotated
 
 import typer
 
 from dpsel.cli.forms import form
 from dpsel.cli.options import Debugging, TableArgument, Terminal
+from dpsel.cli.terminal import TerminalReporter, say
 from dpsel.dictionary.options import Checking, Importing
+from dpsel.system.output import print_text
+from dpsel.system.process import take_interrupts_back
 from dpsel.tables.formats import FileFormat, Reading
 
 ImportArgument = Annotated[
@@ -44,10 +48,7 @@ def init(table: TableArgument, reading: FileFormat, debugging: Debugging) -> Non
 
     Example: dpsel dictionary init visits.csv > visits.toml
     """
-    from contextlib import closing
-
     from dpsel.dictionary.toml_file import skeleton_text
-    from dpsel.system.output import print_text
     from dpsel.tables.opening import open_table
 
     with closing(open_table(table, reading)) as opened:
@@ -64,10 +65,8 @@ def import_(file: ImportArgument, importing: Importing, debugging: Debugging) ->
 
     Example: dpsel dictionary import redcap_dictionary.csv > visits.toml
     """
-    from dpsel.cli.terminal import say
     from dpsel.dictionary.imports import import_dictionary
     from dpsel.dictionary.toml_file import dictionary_text
-    from dpsel.system.output import print_text
 
     imported = import_dictionary(file, importing.written_as)
     for note in imported.notes:
@@ -91,13 +90,8 @@ def check(
 
     Example: dpsel dictionary check visits.csv visits.toml
     """
-    from contextlib import closing
-
-    from dpsel.cli.terminal import TerminalReporter
     from dpsel.dictionary.check import check_table, check_text
     from dpsel.dictionary.toml_file import read_dictionary
-    from dpsel.system.output import print_text
-    from dpsel.system.process import take_interrupts_back
     from dpsel.system.threads import plan_threads
     from dpsel.tables.opening import open_table
 

@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
+from dpsel.budget.place import NAME_VARIABLE, ledger_from_environment
 from dpsel.cli.forms import form
 from dpsel.cli.options import ConfigFile, Terminal
+from dpsel.cli.terminal import TerminalReporter
 from dpsel.cluster.place import Place
 from dpsel.evaluation.options import (
     AssumedBounding,
@@ -18,6 +20,7 @@ from dpsel.evaluation.options import (
     ResultsWriting,
     Sweeping,
 )
+from dpsel.system.process import take_interrupts_back
 from dpsel.tables.formats import FileFormat
 
 TablesArgument = Annotated[
@@ -55,12 +58,10 @@ def evaluate(
 
     On a cluster: dpsel evaluate data.parquet --target y --k 5 --cluster slurm --workers 20
     """
-    from dpsel.budget.place import NAME_VARIABLE, ledger_from_environment
-    from dpsel.cli.terminal import TerminalReporter, show_results
+    from dpsel.cli.results import show_results
     from dpsel.evaluation.data import named_tables
     from dpsel.evaluation.request import make_evaluate_request
     from dpsel.evaluation.run import open_evaluation
-    from dpsel.system.process import take_interrupts_back
 
     take_interrupts_back()
     request = make_evaluate_request(

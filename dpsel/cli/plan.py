@@ -6,6 +6,7 @@ from dataclasses import replace
 from dpsel.budget.options import LedgerLook
 from dpsel.cli.forms import form
 from dpsel.cli.options import ConfigFile, Terminal
+from dpsel.cli.terminal import TerminalReporter
 from dpsel.planning.options import (
     Guesses,
     PlanFormat,
@@ -15,6 +16,9 @@ from dpsel.planning.options import (
     TargetGuess,
     Wish,
 )
+from dpsel.system.output import Output
+from dpsel.system.process import take_interrupts_back
+from dpsel.system.text import json_text
 
 
 @form
@@ -41,11 +45,7 @@ def plan(
 
     With two classes: dpsel plan --rows 2000 --features 400 --k 10 --share 0.2 --auc 0.6:0.75
     """
-    from dpsel.cli.terminal import TerminalReporter
     from dpsel.planning.api import PlanOptions, plan_from_options
-    from dpsel.system.output import Output
-    from dpsel.system.process import take_interrupts_back
-    from dpsel.system.text import json_text
 
     take_interrupts_back()
     options = PlanOptions(wish, guesses, target, simulation, stand_in, look)

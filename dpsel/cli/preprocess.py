@@ -6,9 +6,13 @@ import typer
 
 from dpsel.cli.forms import form
 from dpsel.cli.options import ConfigFile, Terminal
+from dpsel.cli.terminal import TerminalReporter
 from dpsel.errors import UsageError
 from dpsel.preprocessing.options import Coding, Purpose, RawLayout, ScalingMethod, TableWriting
 from dpsel.selection.options import FeatureColumns
+from dpsel.system.output import print_text
+from dpsel.system.process import take_interrupts_back
+from dpsel.system.text import json_text
 from dpsel.tables.formats import Reading
 
 InputArgument = Annotated[
@@ -59,14 +63,10 @@ def preprocess(
 
     Example: dpsel preprocess genes.csv t.parquet --features-in rows --labels l.csv -t y --as-is
     """
-    from dpsel.cli.terminal import TerminalReporter
     from dpsel.preprocessing.api import asked_table
     from dpsel.preprocessing.request import make_preprocess_request
     from dpsel.preprocessing.run import preprocess_table, recorded_provenance
     from dpsel.preprocessing.writers import open_outputs
-    from dpsel.system.output import print_text
-    from dpsel.system.process import take_interrupts_back
-    from dpsel.system.text import json_text
 
     take_interrupts_back()
     if purpose.show is not None:

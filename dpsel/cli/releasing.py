@@ -9,6 +9,7 @@ import typer
 
 from dpsel.budget.account import NoAccount, Run, open_account
 from dpsel.budget.payment import Payment
+from dpsel.cli.config import given_options
 from dpsel.cli.options import Terminal, Writing
 from dpsel.cli.terminal import TerminalReporter, say
 from dpsel.display import printable
@@ -102,8 +103,6 @@ def _print_quote(
     table: str, run: Run, payment: Payment, terminal: Terminal, context: typer.Context
 ) -> None:
     """Print what a run would cost, and its options, as JSON; then refuse it if a run would be."""
-    from dpsel.cli.config import given_options
-
     with TerminalReporter(quiet=terminal.quiet, bar=False) as reporter:
         quote = open_account(run, payment, reporter).quote()
     asked = {"table": public_place(table), "options": given_options(context)}

@@ -3,6 +3,9 @@
 It imports little: every `select` imports it, and few use a cluster.
 """
 
+import ipaddress
+from urllib.parse import urlsplit
+
 from dpsel.core.guarantee import check_at_least
 from dpsel.errors import UsageError
 from dpsel.options import option
@@ -68,16 +71,12 @@ class Scheduler:
     @property
     def in_the_clear(self) -> bool:
         """Return whether data is sent unencrypted to another machine."""
-        from urllib.parse import urlsplit
-
         parts = urlsplit(self.address)
         return parts.scheme == "tcp" and not _is_loopback(parts.hostname or "")
 
 
 def _is_address(text: str) -> bool:
     """Return whether a text is exactly the address of a scheduler."""
-    from urllib.parse import urlsplit
-
     try:
         parts = urlsplit(text)
         port = parts.port
@@ -94,8 +93,6 @@ def _is_address(text: str) -> bool:
 
 def _is_loopback(host: str) -> bool:
     """Return whether a host is this machine, judging by its name alone."""
-    import ipaddress
-
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -13,6 +13,7 @@ from typing import Any
 from dpsel.errors import InputError, UsageError
 from dpsel.records import frozen
 from dpsel.tables.formats import AS_NAMED, FORMATS, FileFormat, InputFormat
+from dpsel.tables.hive import KeyedTable
 from dpsel.tables.identity import Identity, refuse_changed
 from dpsel.tables.opening import open_sources
 from dpsel.tables.places import Store
@@ -162,8 +163,6 @@ def open_shard_file(file: ShardFile, input_format: InputFormat, written: FileFor
         )
     table = _opened(source, file.groups, input_format, written)
     if file.keys:
-        from dpsel.tables.hive import KeyedTable
-
         table = KeyedTable(table, file.keys)
     table.sources = (source,)
     return table

@@ -99,7 +99,7 @@ def _start(jobqueue: Any, security: Any, refusals: list[str]) -> Any:
     logs = [] if _setting("log-directory") else ["--output=/dev/null", "--error=/dev/null"]
     try:
         return jobqueue.SLURMCluster(
-            job_cls=_noting_job(refusals),
+            job_cls=_noting_job(jobqueue, refusals),
             cores=_setting("cores") or _CORES,
             memory=_setting("memory") or _MEMORY,
             processes=_setting("processes") or 1,
@@ -163,11 +163,9 @@ def _shared_folder(place: str | None) -> Iterator[Path]:
         yield Path(made)
 
 
-def _noting_job(refusals: list[str]) -> Any:
+def _noting_job(jobqueue: Any, refusals: list[str]) -> Any:
     """Return a class of SLURM jobs that records why a job was refused: Dask only logs that."""
-    from dask_jobqueue.slurm import SLURMJob
-
-    kind: Any = SLURMJob
+    kind: Any = jobqueue.slurm.SLURMJob
 
     class NotingJob(kind):  # type: ignore[misc]
         async def start(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dpsel import __version__
+from dpsel.cluster.shards import merge_totals, score_shard
 from dpsel.errors import ClusterError, DpselError
 from dpsel.system.threads import stay_on_one_blas_thread
 
@@ -37,15 +38,11 @@ def do_task(packed: bytes, *, version: str, state: Any, work: Callable[[Any, Any
 
 def shard_total(packed: bytes, *, version: str, state: Any) -> Any:
     """Return the sums of one shard of a table: see `dpsel.cluster.shards.score_shard`."""
-    from dpsel.cluster.shards import score_shard
-
     return guarded(version, lambda: score_shard(state, pickle.loads(packed)))
 
 
 def added_totals(totals: list[Any], *, version: str, state: Any) -> Any:
     """Return the sum of some totals."""
-    from dpsel.cluster.shards import merge_totals
-
     return guarded(version, lambda: merge_totals(state, totals))
 
 

@@ -1,5 +1,7 @@
 """The report of an evaluation: one HTML page, styled by `report.css`."""
 
+import base64
+import re
 from collections.abc import Callable, Sequence
 from html import escape
 from importlib.resources import files
@@ -17,7 +19,6 @@ from dpsel.evaluation.metrics import (
     UNSEEN_NUMBERS,
     Metric,
 )
-from dpsel.evaluation.report_figures import ReportFigure, figure_html
 from dpsel.evaluation.truth import BY_TABLE, STUMP
 from dpsel.preprocessing.options import Scale
 from dpsel.records import frozen
@@ -272,6 +273,42 @@ def _meanings(columns: Sequence[ReportColumn]) -> str:
         f"<dt>{escape(column.heading)}</dt><dd>{escape(column.meaning)}</dd>" for column in columns
     )
     return f"<h3>What the columns mean</h3>\n<dl>\n{entries}\n</dl>"
+
+
+@frozen
+class ReportFigure:
+    """A figure in both themes, with its caption and its alternative text."""
+
+    caption: str
+    alt: str
+    light_svg: str
+    dark_svg: str
+
+
+def figure_html(figure: ReportFigure, number: int) -> str:
+    """Return a figure as HTML: the light picture, or the dark one on a dark screen."""
+    width, height = _pixels(figure.light_svg)
+    return f"""<figure id="figure-{number}" style="--width: {width}px">
+<div class="scroll" role="region" aria-label="Figure {number}" tabindex="0"><picture>
+<source media="screen and (prefers-color-scheme: dark)" srcset="{_data_uri(figure.dark_svg)}">
+<img src="{_data_uri(figure.light_svg)}" width="{width}" height="{height}" alt="{safe(figure.alt)}">
+</picture></div>
+<figcaption>Figure {number}. {safe(figure.caption)}</figcaption>
+</figure>"""
+
+
+def _data_uri(svg: str) -> str:
+    """Return a picture as a data URI."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+
+
+def _pixels(svg: str) -> tuple[int, int]:
+    """Return the width and height of a picture in CSS pixels; 96 pixels are 72 points."""
+    width = re.search(r'\bwidth="([\d.]+)pt"', svg)
+    height = re.search(r'\bheight="([\d.]+)pt"', svg)
+    if width is None or height is None:
+        return 800, 600
+    return round(float(width[1]) * 4 / 3), round(float(height[1]) * 4 / 3)
 
 
 def report_html(

@@ -1,26 +1,18 @@
-"""The figures of a report: which ones an evaluation gets, their captions, and their HTML."""
+"""The figures of a report: which ones an evaluation gets, and their captions."""
 
-import base64
-import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpsel.display import safe
 from dpsel.evaluation.figures.curves import accuracy_figure, order_figure
 from dpsel.evaluation.figures.frequencies import MOST, frequencies_figure
 from dpsel.evaluation.figures.heatmap import differences, heatmap_figure, welch_words
 from dpsel.evaluation.figures.palette import MethodStyle, Theme, method_styles
 from dpsel.evaluation.figures.panels import k_words
-from dpsel.evaluation.figures.style import svg_text
+from dpsel.evaluation.figures.style import Figure, svg_text
 from dpsel.evaluation.metrics import REFERENCES
-from dpsel.records import frozen
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from dpsel.evaluation.figures.style import Figure
+from dpsel.evaluation.report import ReportFigure
+from dpsel.system.frames import pl
 
 Looks = dict[Theme, dict[str, MethodStyle]]
 
@@ -32,18 +24,8 @@ _PAPER = ("dp-sis", "two-stage")
 _IN_TABLE = "The values are in the table of all results."
 
 
-@frozen
-class ReportFigure:
-    """A figure in both themes, with its caption and its alternative text."""
-
-    caption: str
-    alt: str
-    light_svg: str
-    dark_svg: str
-
-
 def sweep_figures(
-    results: "pl.DataFrame", frequencies: "pl.DataFrame | None" = None
+    results: pl.DataFrame, frequencies: pl.DataFrame | None = None
 ) -> list[ReportFigure]:
     """Return the standard figures of an evaluation.
 
@@ -70,20 +52,20 @@ def sweep_figures(
     return figures
 
 
-def both_themes(caption: str, alt: str, draw: Callable[[Theme], "Figure"]) -> ReportFigure:
+def both_themes(caption: str, alt: str, draw: Callable[[Theme], Figure]) -> ReportFigure:
     """Return a figure drawn in both themes."""
     light, dark = (svg_text(draw(theme)) for theme in Theme)
     return ReportFigure(caption, alt, light, dark)
 
 
-def _names(values: "pl.Series") -> str:
+def _names(values: pl.Series) -> str:
     """Return the first six names, and how many more there are."""
     names = values.unique(maintain_order=True).to_list()
     more = f" and {len(names) - 6} more" if len(names) > 6 else ""
     return ", ".join(names[:6]) + more
 
 
-def _accuracy(results: "pl.DataFrame", looks: Looks) -> ReportFigure:
+def _accuracy(results: pl.DataFrame, looks: Looks) -> ReportFigure:
     """Return the figure of accuracy against epsilon."""
     caption = "Accuracy against epsilon: the share of the k picks that are right"
     if results["private"].any():
@@ -98,13 +80,11 @@ def _accuracy(results: "pl.DataFrame", looks: Looks) -> ReportFigure:
     )
 
 
-def unseen_curves(results: "pl.DataFrame") -> "pl.DataFrame":
+def unseen_curves(results: pl.DataFrame) -> pl.DataFrame:
     """Return the results on unseen rows in the column `accuracy`, with the references as methods.
 
     Values below 0, an R^2 worse than that of the mean, are drawn as 0.
     """
-    from dpsel.system.frames import pl
-
     own = {name: pl.col(name.replace("accuracy", "unseen")).clip(0.0, 1.0) for name in _BAND}
     # Set to k, so that no line for the best that can be reached is drawn: there is no truth here.
     found = [results.with_columns(true_size="k", **own)]
@@ -119,7 +99,7 @@ def unseen_curves(results: "pl.DataFrame") -> "pl.DataFrame":
 _BAND = ("accuracy", "accuracy_low", "accuracy_high")
 
 
-def _unseen_figure(results: "pl.DataFrame") -> ReportFigure:
+def _unseen_figure(results: pl.DataFrame) -> ReportFigure:
     """Return the figure of a model's accuracy on unseen rows against epsilon."""
     curves = unseen_curves(results)
     measures = " and ".join(results["unseen_measure"].unique(maintain_order=True))
@@ -130,13 +110,13 @@ def _unseen_figure(results: "pl.DataFrame") -> ReportFigure:
     )
     alt = f"Curves of {measures} on unseen rows for {_names(results['method'])}. {_IN_TABLE}"
 
-    def draw(theme: Theme) -> "Figure":
+    def draw(theme: Theme) -> Figure:
         return accuracy_figure(curves, theme, y_label=f"{measures} on unseen rows")
 
     return both_themes(caption, alt, draw)
 
 
-def compared(results: "pl.DataFrame") -> tuple[str, str] | None:
+def compared(results: pl.DataFrame) -> tuple[str, str] | None:
     """Return the two methods to compare: the paper's, or else the first two private ones."""
     private = results.filter(results["private"])["method"].unique(maintain_order=True).to_list()
     if set(_PAPER) <= set(private):
@@ -144,7 +124,7 @@ def compared(results: "pl.DataFrame") -> tuple[str, str] | None:
     return (private[0], private[1]) if len(private) > 1 else None
 
 
-def _heat_maps(results: "pl.DataFrame") -> list[ReportFigure]:
+def _heat_maps(results: pl.DataFrame) -> list[ReportFigure]:
     """Return heat maps of where two methods differ, one figure per k."""
     pair = compared(results)
     if pair is None:
@@ -159,20 +139,20 @@ def _heat_maps(results: "pl.DataFrame") -> list[ReportFigure]:
         )
         alt = f"Table of differences in accuracy of {pair[0]} and {pair[1]}. {_IN_TABLE}"
 
-        def draw(theme: Theme, asked: str = asked) -> "Figure":
+        def draw(theme: Theme, asked: str = asked) -> Figure:
             return heatmap_figure(results, *pair, asked, theme)
 
         figures.append(both_themes(caption, alt, draw))
     return figures
 
 
-def _by_k(results: "pl.DataFrame") -> list[tuple[str, "pl.DataFrame"]]:
+def _by_k(results: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     """Return every requested k with its results."""
     parts = results.partition_by("k_asked", maintain_order=True)
     return [(part["k_asked"][0], part) for part in parts]
 
 
-def _orders(results: "pl.DataFrame", looks: Looks) -> list[ReportFigure]:
+def _orders(results: pl.DataFrame, looks: Looks) -> list[ReportFigure]:
     """Return TOP, GREAT and GOOD in one figure, or one per k if that had too many panels."""
     private = results.filter(results["private"])
     if private.is_empty():
@@ -188,14 +168,14 @@ def _orders(results: "pl.DataFrame", looks: Looks) -> list[ReportFigure]:
         )
         alt = f"Curves of TOP, GREAT and GOOD for {_names(rows['method'])}. {_IN_TABLE}"
 
-        def draw(theme: Theme, rows: "pl.DataFrame" = rows) -> "Figure":
+        def draw(theme: Theme, rows: pl.DataFrame = rows) -> Figure:
             return order_figure(rows, theme, styles=looks[theme])
 
         figures.append(both_themes(caption, alt, draw))
     return figures
 
 
-def _most_picked(frequencies: "pl.DataFrame", looks: Looks) -> list[ReportFigure]:
+def _most_picked(frequencies: pl.DataFrame, looks: Looks) -> list[ReportFigure]:
     """Return bar charts of the features picked most often near epsilon 2, for some data sets."""
     picked = frequencies.filter(frequencies["share"] > 0)
     figures = []
@@ -210,35 +190,9 @@ def _most_picked(frequencies: "pl.DataFrame", looks: Looks) -> list[ReportFigure
         )
         alt = f"Bars of how often features were picked by {_names(rows['method'])}: {cell}."
 
-        def draw(theme: Theme, rows: "pl.DataFrame" = rows, epsilon: float = epsilon) -> "Figure":
+        def draw(theme: Theme, rows: pl.DataFrame = rows, epsilon: float = epsilon) -> Figure:
             name, asked = rows["dataset"][0], rows["k_asked"][0]
             return frequencies_figure(rows, name, asked, epsilon, theme, styles=looks[theme])
 
         figures.append(both_themes(caption, alt, draw))
     return figures
-
-
-def figure_html(figure: ReportFigure, number: int) -> str:
-    """Return a figure as HTML: the light picture, or the dark one on a dark screen."""
-    width, height = _pixels(figure.light_svg)
-    return f"""<figure id="figure-{number}" style="--width: {width}px">
-<div class="scroll" role="region" aria-label="Figure {number}" tabindex="0"><picture>
-<source media="screen and (prefers-color-scheme: dark)" srcset="{_data_uri(figure.dark_svg)}">
-<img src="{_data_uri(figure.light_svg)}" width="{width}" height="{height}" alt="{safe(figure.alt)}">
-</picture></div>
-<figcaption>Figure {number}. {safe(figure.caption)}</figcaption>
-</figure>"""
-
-
-def _data_uri(svg: str) -> str:
-    """Return a picture as a data URI."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
-
-
-def _pixels(svg: str) -> tuple[int, int]:
-    """Return the width and height of a picture in CSS pixels; 96 pixels are 72 points."""
-    width = re.search(r'\bwidth="([\d.]+)pt"', svg)
-    height = re.search(r'\bheight="([\d.]+)pt"', svg)
-    if width is None or height is None:
-        return 800, 600
-    return round(float(width[1]) * 4 / 3), round(float(height[1]) * 4 / 3)

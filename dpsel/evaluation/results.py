@@ -8,6 +8,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from dpsel.evaluation import STAMP
 from dpsel.evaluation.metrics import METRICS, REFERENCES, UNSEEN_NUMBERS
 from dpsel.evaluation.options import ResultsFormat
@@ -90,8 +92,6 @@ def results_fields(
 
 def _parquet(results: pl.DataFrame, about: Mapping[str, Any]) -> bytes:
     """Return Parquet with the stamp and the settings in its metadata."""
-    import pyarrow.parquet as pq
-
     metadata = {"dpsel": json.dumps({"schema": SCHEMA_ID, "stamp": STAMP, "about": dict(about)})}
     stream = io.BytesIO()
     pq.write_table(results.to_arrow().replace_schema_metadata(metadata), stream)

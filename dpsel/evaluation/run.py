@@ -15,7 +15,6 @@ from dpsel.evaluation.data import NamedTable, table_sets
 from dpsel.evaluation.journal import Journal
 from dpsel.evaluation.options import ResultsWriting
 from dpsel.evaluation.report import report_facts, report_html, sweep_notes
-from dpsel.evaluation.report_figures import sweep_figures
 from dpsel.evaluation.request import EvaluateRequest, Sweep
 from dpsel.evaluation.results import (
     conclusions,
@@ -60,6 +59,8 @@ class Evaluation:
 
     def to_html(self) -> str:
         """Return figures and results as one page."""
+        from dpsel.evaluation.report_figures import sweep_figures
+
         facts = report_facts(self.sweep, self.results)
         figures = sweep_figures(self.results, self.frequencies)
         return report_html(TITLE, facts, self.results, figures, self.notes, self.conclusions)

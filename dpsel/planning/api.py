@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dpsel.budget.amounts import Amount, amount_of, amount_text
 from dpsel.budget.options import LedgerLook
 from dpsel.budget.place import check_name, ledger_place
 from dpsel.options import Dataclass
@@ -109,7 +110,6 @@ class PlanOptions:
         if self.look.ledger is None:
             return None
         # Imported here, as most plans have no ledger and need no SQLite.
-        from dpsel.budget.amounts import Amount, amount_of, amount_text
         from dpsel.budget.ledger import LedgerFile
 
         file = LedgerFile(ledger_place(self.look.ledger_file))

@@ -1,19 +1,16 @@
 """A plan as one HTML page with a figure. The page has no scripts and loads nothing."""
 
 from html import escape
-from typing import TYPE_CHECKING
 
 from dpsel.display import safe
 from dpsel.evaluation.figures.curves import accuracy_figure
-from dpsel.evaluation.report import Banner, banner_page
-from dpsel.evaluation.report_figures import both_themes, figure_html
+from dpsel.evaluation.figures.palette import Theme
+from dpsel.evaluation.figures.style import Figure
+from dpsel.evaluation.report import Banner, banner_page, figure_html
+from dpsel.evaluation.report_figures import both_themes
 from dpsel.planning.plan import Plan
 from dpsel.planning.text import answer_words, guessed_words, heading_words, table_rows
 from dpsel.system.frames import pl
-
-if TYPE_CHECKING:
-    from dpsel.evaluation.figures.palette import Theme
-    from dpsel.evaluation.figures.style import Figure
 
 TITLE = "What an epsilon will buy"
 _PUBLIC = Banner(
@@ -35,7 +32,7 @@ def plan_html(plan: Plan) -> str:
     alt = f"Curves of the share of right picks for {', '.join(plan.curves)}. The values are below."
     results = _results(plan)
 
-    def draw(theme: "Theme") -> "Figure":
+    def draw(theme: Theme) -> Figure:
         return accuracy_figure(results, theme, y_label="share of right picks", stamp=None)
 
     sections = [

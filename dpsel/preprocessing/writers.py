@@ -8,11 +8,14 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from dpsel.core.arrays import FloatArray
 from dpsel.preprocessing.options import TableFormat, TableWriting
 from dpsel.records import frozen
+from dpsel.system.frames import pl
 from dpsel.system.output import STDOUT, Output, is_plain
+from dpsel.tables.distinct import persons_in_text
 from dpsel.tables.provenance import Provenance, sidecar
 from dpsel.tables.sources import input_files, refuse_part
 
@@ -142,8 +145,6 @@ class _ParquetWriter:
     """Parquet with zstd, in row groups of a good size."""
 
     def __init__(self, stream: Any, schema: pa.Schema) -> None:
-        import pyarrow.parquet as pq
-
         self._schema = schema
         # Random-looking floats gain nothing from a dictionary.
         self._writer = pq.ParquetWriter(
@@ -207,19 +208,13 @@ class _CsvWriter:
         self._hash = hashlib.sha256()
 
     def write(self, rows: FloatArray, passed: Any | None = None) -> None:
-        from dpsel.system.frames import pl
-
         columns: list[Any] = list(np.asarray(rows, dtype=self._kind, order="F").T)
         if passed is not None:
-            from dpsel.tables.distinct import persons_in_text
-
             columns.append(pl.Series(pl.from_arrow(persons_in_text(passed))))
         self._put(pl.DataFrame(dict(zip(self._names, columns, strict=True))))
 
     def close(self) -> None:
         if self._header:
-            from dpsel.system.frames import pl
-
             self._put(pl.DataFrame({name: [] for name in self._names}))
 
     def digest(self) -> str:

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from dpsel.core.arrays import FloatArray, IntArray, NumberArray
 from dpsel.core.guarantee import check_k
@@ -85,7 +86,6 @@ class _Quiet:
     def __enter__(self) -> None:
         # Imported first: the limit does not apply to libraries that are loaded later.
         import sklearn.linear_model  # noqa: F401
-        from threadpoolctl import threadpool_limits
 
         with self._lock:
             if self._inside == 0:

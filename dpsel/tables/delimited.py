@@ -38,6 +38,7 @@ from dpsel.tables.formats import (
 from dpsel.tables.provenance import Provenance, beside, recorded_columns, sidecar
 from dpsel.tables.sources import Source
 from dpsel.tables.table import PendingBatch, RowReader
+from dpsel.tables.words import text_cells
 
 # From this many columns on, it is faster to read all cells as one long column.
 _MANY_COLUMNS = 500
@@ -207,8 +208,6 @@ def _numbers(cells: Cells, matrix: FloatArray, positions: Sequence[int]) -> Floa
 
 def _words(cells: Cells, matrix: FloatArray, positions: Sequence[int]) -> FloatArray:
     """Fill in the cells that the fast reader takes for NaN: words, times and some numbers."""
-    from dpsel.tables.words import text_cells
-
     missing = np.isnan(matrix)
     if not missing.any():
         return matrix

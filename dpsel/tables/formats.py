@@ -96,9 +96,7 @@ def _open_row_groups(source: "Source", groups: "Groups | None") -> "Table":
 
 def _open_arrow(source: "Source", written: "FileFormat") -> "Table":
     """Open an Arrow file or stream."""
-    from dpsel.tables.arrow import open_arrow
-
-    return open_arrow(source)
+    return _open_record_batches(source, None)
 
 
 def _open_record_batches(source: "Source", groups: "Groups | None") -> "Table":
@@ -117,9 +115,7 @@ def _open_csv(source: "Source", written: "FileFormat") -> "Table":
 
 def _open_tsv(source: "Source", written: "FileFormat") -> "Table":
     """Open a TSV."""
-    from dpsel.tables.delimited import DelimitedTable
-
-    return DelimitedTable(source, written.separated_by(_TAB))
+    return _open_csv(source, written.separated_by(_TAB))
 
 
 _TAB = "\t"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -91,11 +92,12 @@ class KeyedTable:
         count = len(self._table.columns)
         target = person = None
         if layout.target >= count:
-            target = self._text(layout.target)
+            value = self._text(layout.target)
             if not layout.labels:
-                target = pa.array([self._number(layout.target)])
+                value = pa.array([self._number(layout.target)])
+            target = partial(repeated, value)
         if layout.person is not None and layout.person >= count:
-            person = self._text(layout.person)
+            person = partial(repeated, self._text(layout.person))
         return Constants(target, person)
 
     def _value(self, place: int) -> str | None:

@@ -129,10 +129,13 @@ class RowsRead:
 
 @frozen
 class Constants:
-    """A target or person that is the same in all rows of a file, as an Arrow array of one value."""
+    """A target or person that is the same in all rows of a file.
 
-    target: Any | None = None
-    person: Any | None = None
+    Each is a function from a number of rows to an Arrow column with as many.
+    """
+
+    target: Callable[[int], Any] | None = None
+    person: Callable[[int], Any] | None = None
 
 
 class RowReader:
@@ -198,9 +201,7 @@ class RowReader:
     def target(self, column: Any) -> FloatArray:
         """Return the coded target of any batch; the order of batches does not matter here."""
         if self._constants.target is not None:
-            from dpsel.tables.arrow_cells import repeated
-
-            column = repeated(self._constants.target, len(column))
+            column = self._constants.target(len(column))
         y = self.coding.values(column)
         if np.any(y == 1.0):
             self._label_seen.set()
@@ -215,9 +216,7 @@ class RowReader:
         from dpsel.tables.distinct import distinct_persons
 
         if self._constants.person is not None:
-            from dpsel.tables.arrow_cells import repeated
-
-            person = repeated(self._constants.person, len(person))
+            person = self._constants.person(len(person))
         return self._limit.keep(*distinct_persons(person))
 
 

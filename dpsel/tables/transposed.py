@@ -445,8 +445,6 @@ class RawTable:
 
 def _with_numbers(table: Any, target: str) -> Any:
     """Return a table with a numeric target if any of its labels is a number, else unchanged."""
-    import pyarrow as pa
-
     place = table.schema.names.index(target)
     values = text_numbers(table.column(place).combine_chunks())
     if np.isnan(values).all():

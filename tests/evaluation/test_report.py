@@ -10,8 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpsel.evaluation.report import report_html
-from dpsel.evaluation.report_figures import ReportFigure, compared, sweep_figures
+from dpsel.evaluation.report import ReportFigure, report_html
+from dpsel.evaluation.report_figures import compared, sweep_figures
 from tests.tidy_results import HOSTILE, cell, frame, picked, tidy
 
 ROOT = Path(__file__).parents[2]

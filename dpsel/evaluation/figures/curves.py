@@ -1,31 +1,27 @@
 """Curves against epsilon: accuracy, and the order statistics TOP, GREAT and GOOD."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpsel.errors import UsageError
 from dpsel.evaluation import STAMP
 from dpsel.evaluation.figures.palette import COLOURS, MethodStyle, Theme, method_styles
 from dpsel.evaluation.figures.panels import Key, Title, epsilon_panels, k_words
-from dpsel.evaluation.figures.style import drawing
-
-if TYPE_CHECKING:
-    from dpsel.evaluation.figures.style import Axes, Figure
-    from dpsel.system.frames import pl
-
+from dpsel.evaluation.figures.style import Axes, Figure, drawing
+from dpsel.system.frames import pl
 
 BEST = "best that can be reached"
 _PANEL = ["dataset", "k_asked"]
 
 
 def accuracy_figure(
-    results: "pl.DataFrame",
+    results: pl.DataFrame,
     theme: Theme = Theme.LIGHT,
     *,
     y_label: str = "accuracy",
     styles: Mapping[str, MethodStyle] | None = None,
     stamp: str | None = STAMP,
-) -> "Figure":
+) -> Figure:
     """Return accuracy with its 95 % interval against epsilon.
 
     A method that is not private is a horizontal dashed line. If fewer than k features are true, a
@@ -58,7 +54,7 @@ def accuracy_figure(
     return figure
 
 
-def _title(panel: "pl.DataFrame") -> Title:
+def _title(panel: pl.DataFrame) -> Title:
     """Return the title of a panel: data set, k, n and d."""
     first = panel.row(0, named=True)
     # A mean over several data sets has no n and d, and possibly no k.
@@ -69,7 +65,7 @@ def _title(panel: "pl.DataFrame") -> Title:
     return Title(first["dataset"], ", ".join(words))
 
 
-def _keys(results: "pl.DataFrame", styles: Mapping[str, MethodStyle], theme: Theme) -> list[Key]:
+def _keys(results: pl.DataFrame, styles: Mapping[str, MethodStyle], theme: Theme) -> list[Key]:
     """Return the legend: every method, and the dotted line if there is one."""
     names = results["method"].unique(maintain_order=True)
     keys = [Key(name, styles[name].line()) for name in names]
@@ -83,14 +79,14 @@ def _dotted(theme: Theme) -> dict[str, Any]:
     return {"color": COLOURS[theme].muted, "linewidth": 1.0, "linestyle": ":"}
 
 
-def _draw_best(ax: "Axes", panel: "pl.DataFrame", theme: Theme) -> None:
+def _draw_best(ax: Axes, panel: pl.DataFrame, theme: Theme) -> None:
     """Draw the best that can be reached, if that is less than 1."""
     k, true_size = panel["k"][0], panel["true_size"][0]
     if k is not None and true_size < k:
         ax.axhline(true_size / k, label=BEST, **_dotted(theme))
 
 
-def _draw_method(ax: "Axes", rows: "pl.DataFrame", style: MethodStyle) -> None:
+def _draw_method(ax: Axes, rows: pl.DataFrame, style: MethodStyle) -> None:
     """Draw one method's curve and band."""
     name = rows["method"][0]
     if not rows["private"][0]:
@@ -114,12 +110,12 @@ _LOOKS: dict[str, dict[str, Any]] = {
 
 
 def order_figure(
-    results: "pl.DataFrame",
+    results: pl.DataFrame,
     theme: Theme = Theme.LIGHT,
     *,
     styles: Mapping[str, MethodStyle] | None = None,
     stamp: str | None = STAMP,
-) -> "Figure":
+) -> Figure:
     """Return the shares of trials that were TOP, GREAT and GOOD, one panel per private method.
 
     Args:
@@ -152,7 +148,7 @@ def order_figure(
     return figure
 
 
-def _rank_title(panel: "pl.DataFrame") -> Title:
+def _rank_title(panel: pl.DataFrame) -> Title:
     """Return the title of a panel: data set, method and k."""
     first = panel.row(0, named=True)
     return Title(first["dataset"], f"{first['method']}, {k_words(first['k'], first['k_asked'])}")
@@ -171,7 +167,7 @@ def _look(name: str, colour: str, surface: str) -> dict[str, Any]:
     return _LOOKS[name] | common
 
 
-def _draw(ax: "Axes", rows: "pl.DataFrame", colour: str, theme: Theme) -> None:
+def _draw(ax: Axes, rows: pl.DataFrame, colour: str, theme: Theme) -> None:
     """Draw the three curves of one panel."""
     epsilon = rows["epsilon"].to_numpy()
     for name in _LOOKS:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from dpsel.evaluation.figures.palette import COLOURS, MethodStyle, Theme, method
 from dpsel.evaluation.figures.panels import WIDEST, Key, draw_legend, k_words
 from dpsel.evaluation.figures.style import (
     TEXT_SIZE,
+    Axes,
+    Figure,
     drawing,
     fitted,
     fitted_apart,
@@ -19,10 +21,7 @@ from dpsel.evaluation.figures.style import (
     patch_key,
     text_width,
 )
-
-if TYPE_CHECKING:
-    from dpsel.evaluation.figures.style import Axes, Figure
-    from dpsel.system.frames import pl
+from dpsel.system.frames import pl
 
 MOST = 20
 _LONGEST_NAME = 1.5
@@ -30,7 +29,7 @@ _TOP, _BAR, _BARS_WIDE, _HEAD, _FOOT = 0.56, 0.18, 1.9, 0.3, 0.36
 
 
 def frequencies_figure(
-    frequencies: "pl.DataFrame",
+    frequencies: pl.DataFrame,
     dataset: str,
     k_asked: str,
     epsilon: float,
@@ -38,7 +37,7 @@ def frequencies_figure(
     *,
     styles: Mapping[str, MethodStyle] | None = None,
     stamp: str | None = STAMP,
-) -> "Figure":
+) -> Figure:
     """Return the 20 features that each method picked most often, one panel per method.
 
     Solid bars are true features, pale bars are others.
@@ -70,12 +69,12 @@ def frequencies_figure(
     return figure
 
 
-def most_picked(rows: "pl.DataFrame") -> "pl.DataFrame":
+def most_picked(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of the features picked most often; of equal shares, the first columns."""
     return rows.sort(["share", "position"], descending=[True, False]).head(MOST)
 
 
-def _labels(rows: "pl.DataFrame") -> list[str]:
+def _labels(rows: pl.DataFrame) -> list[str]:
     """Return shortened names of features, with the position if two would look the same."""
     short = [fitted(name, _LONGEST_NAME) for name in rows["feature"]]
     labels = []
@@ -96,8 +95,8 @@ def _bar_look(colour: str, theme: Theme, *, true: bool) -> dict[str, Any]:
 
 
 def _bar_frames(
-    panels: Sequence["pl.DataFrame"], dataset: str, heading: str, theme: Theme, stamp: str | None
-) -> tuple["Figure", list["Axes"]]:
+    panels: Sequence[pl.DataFrame], dataset: str, heading: str, theme: Theme, stamp: str | None
+) -> tuple[Figure, list[Axes]]:
     """Return a figure with an empty panel for every method."""
     columns = min(len(panels), WIDEST)
     label = max(text_width(name) for rows in panels for name in _labels(rows)) + 0.14
@@ -125,7 +124,7 @@ def _bar_frames(
     return figure, axes
 
 
-def _draw_picked(ax: "Axes", rows: "pl.DataFrame", colour: str, theme: Theme) -> None:
+def _draw_picked(ax: Axes, rows: pl.DataFrame, colour: str, theme: Theme) -> None:
     """Draw one method's bars, the longest on top."""
     for index, (share, true) in enumerate(zip(rows["share"], rows["is_true"], strict=True)):
         ax.barh(index, share, height=0.72, **_bar_look(colour, theme, true=true))
@@ -148,7 +147,7 @@ def frequency_bars(
     *,
     colours: Sequence[str] | None = None,
     stamp: str | None = STAMP,
-) -> "Figure":
+) -> Figure:
     """Return how often each feature was picked, one panel for every (title, counts).
 
     Args:
@@ -181,13 +180,13 @@ def frequency_bars(
     return figure
 
 
-def _label_left(ax: "Axes", words: str, *, first: bool) -> None:
+def _label_left(ax: Axes, words: str, *, first: bool) -> None:
     """Label the vertical axis of the first panel of a row only."""
     ax.set_ylabel(words if first else "")
     ax.tick_params(labelleft=first)
 
 
-def _heading(figure: "Figure", words: str, colour: str, theme: Theme) -> None:
+def _heading(figure: Figure, words: str, colour: str, theme: Theme) -> None:
     """Write the heading of a figure, and below it the legend of solid and pale bars."""
     width, height = figure.get_size_inches()
     figure.text(0.1 / width, 1 - 0.1 / height, words, size=TEXT_SIZE + 1, va="top")
@@ -199,7 +198,7 @@ def _heading(figure: "Figure", words: str, colour: str, theme: Theme) -> None:
 
 
 def _draw_counts(
-    ax: "Axes", counts: Any, true_positions: Sequence[int], colour: str, theme: Theme
+    ax: Axes, counts: Any, true_positions: Sequence[int], colour: str, theme: Theme
 ) -> None:
     """Draw the bars of one panel over the numbers of the features."""
     places = np.arange(len(counts))

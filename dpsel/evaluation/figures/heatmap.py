@@ -1,9 +1,10 @@
 """Heat maps of the difference between two methods: one row per data set, one column per epsilon."""
 
 from math import ceil, isnan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from scipy.stats import ttest_ind_from_stats
 
 from dpsel.core.arrays import BoolArray, FloatArray
 from dpsel.errors import UsageError
@@ -11,6 +12,8 @@ from dpsel.evaluation import STAMP
 from dpsel.evaluation.figures.palette import COLOURS, Theme, readable_on
 from dpsel.evaluation.figures.style import (
     TEXT_SIZE,
+    Axes,
+    Figure,
     diverging_map,
     drawable,
     drawing,
@@ -19,10 +22,7 @@ from dpsel.evaluation.figures.style import (
     new_figure,
     text_width,
 )
-
-if TYPE_CHECKING:
-    from dpsel.evaluation.figures.style import Axes, Figure
-    from dpsel.system.frames import pl
+from dpsel.system.frames import pl
 
 LEVEL = 0.05
 _CELL_WIDTH, _CELL_HEIGHT, _LONGEST_NAME = 0.5, 0.32, 2.4
@@ -45,8 +45,6 @@ def significant(
         return False
     if max(deviations) == 0:
         return means[0] != means[1]
-    from scipy.stats import ttest_ind_from_stats
-
     outcome = ttest_ind_from_stats(
         means[0], deviations[0], trials[0], means[1], deviations[1], trials[1], equal_var=False
     )
@@ -54,7 +52,7 @@ def significant(
 
 
 def differences(
-    results: "pl.DataFrame", first: str, second: str
+    results: pl.DataFrame, first: str, second: str
 ) -> tuple[list[str], list[float], FloatArray, BoolArray]:
     """Return data sets, epsilons, accuracy of `first` minus `second`, and where it is significant.
 
@@ -97,14 +95,14 @@ def welch_words(comparisons: int) -> str:
 
 
 def heatmap_figure(
-    results: "pl.DataFrame",
+    results: pl.DataFrame,
     first: str,
     second: str,
     k_asked: str,
     theme: Theme = Theme.LIGHT,
     *,
     stamp: str | None = STAMP,
-) -> "Figure":
+) -> Figure:
     """Return the accuracy of `first` minus that of `second`, with a dot where it is significant.
 
     Args:
@@ -136,7 +134,7 @@ def heatmap_figure(
 
 def _frame(
     shape: tuple[int, ...], names: list[str], theme: Theme, stamp: str | None
-) -> tuple["Figure", "Axes", "Axes"]:
+) -> tuple[Figure, Axes, Axes]:
     """Return a figure with empty axes for the cells and for the colour bar."""
     down, across = shape
     left = max(text_width(name) for name in names) + 0.16
@@ -151,7 +149,7 @@ def _frame(
     return figure, ax, bar
 
 
-def _label_axes(ax: "Axes", names: list[str], epsilons: list[float]) -> None:
+def _label_axes(ax: Axes, names: list[str], epsilons: list[float]) -> None:
     """Label the rows with data sets and the columns with epsilons."""
     ax.set_yticks(np.arange(len(names)) + 0.5, names)
     ax.set_xticks(np.arange(len(epsilons)) + 0.5, [f"{epsilon:g}" for epsilon in epsilons])
@@ -163,7 +161,7 @@ def _label_axes(ax: "Axes", names: list[str], epsilons: list[float]) -> None:
         spine.set_visible(False)
 
 
-def _colour_cells(ax: "Axes", values: FloatArray, theme: Theme) -> Any:
+def _colour_cells(ax: Axes, values: FloatArray, theme: Theme) -> Any:
     """Colour the cells on a scale that is symmetric about 0 and ends at a multiple of 0.1."""
     limit = max(0.2, ceil(float(np.nanmax(np.abs(values))) * 10) / 10)
     return ax.pcolormesh(
@@ -176,7 +174,7 @@ def _colour_cells(ax: "Axes", values: FloatArray, theme: Theme) -> Any:
     )
 
 
-def _fill_cells(ax: "Axes", mesh: Any, values: FloatArray, marks: BoolArray) -> None:
+def _fill_cells(ax: Axes, mesh: Any, values: FloatArray, marks: BoolArray) -> None:
     """Print each value in its cell, and a dot where it is significant."""
     dots, inks = [], []
     for (down, across), value in np.ndenumerate(values):
@@ -208,7 +206,7 @@ def _signed(number: str) -> str:
     return number.replace("-", "\N{MINUS SIGN}")
 
 
-def _colour_bar(figure: "Figure", mesh: Any, bar: "Axes") -> None:
+def _colour_bar(figure: Figure, mesh: Any, bar: Axes) -> None:
     """Draw the colour bar."""
     limit = mesh.norm.vmax
     scale: Any = figure.colorbar(mesh, cax=bar)
@@ -221,7 +219,7 @@ def _colour_bar(figure: "Figure", mesh: Any, bar: "Axes") -> None:
     bar.tick_params(length=0, pad=3)
 
 
-def _words(figure: "Figure", ax: "Axes", k_text: str, methods: tuple[str, str], count: int) -> None:
+def _words(figure: Figure, ax: Axes, k_text: str, methods: tuple[str, str], count: int) -> None:
     """Write the heading above the cells, and the note about the test below them."""
     width, height = figure.get_size_inches()
     room = width - 0.2

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpsel.evaluation.figures.palette import COLOURS, Theme
 from dpsel.evaluation.figures.style import (
     TEXT_SIZE,
+    Axes,
+    Figure,
     drawable,
     fitted,
     fitted_apart,
@@ -15,9 +17,6 @@ from dpsel.evaluation.figures.style import (
     text_width,
 )
 from dpsel.records import frozen
-
-if TYPE_CHECKING:
-    from dpsel.evaluation.figures.style import Axes, Figure
 
 WIDEST = 4
 # Width and height of a panel in inches, by the number of columns.
@@ -70,7 +69,7 @@ def epsilon_panels(
     theme: Theme,
     label: str,
     stamp: str | None,
-) -> tuple["Figure", list["Axes"]]:
+) -> tuple[Figure, list[Axes]]:
     """Return a figure with an empty panel per title: log epsilon across, 0 to 1 upwards."""
     columns = columns_for(len(titles), together)
     wide, high = _SIZES[columns]
@@ -99,14 +98,14 @@ def epsilon_panels(
     return figure, axes
 
 
-def head(ax: "Axes", name: str, detail: str, theme: Theme) -> None:
+def head(ax: Axes, name: str, detail: str, theme: Theme) -> None:
     """Write the two lines of the title above a panel."""
     place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
     ax.annotate(name, (0, 1), (0, 15), size=TEXT_SIZE + 1, va="bottom", **place)
     ax.annotate(detail, (0, 1), (0, 5), color=COLOURS[theme].muted, va="bottom", **place)
 
 
-def _dress(ax: "Axes", epsilons: Sequence[float], *, first: bool, large: bool) -> None:
+def _dress(ax: Axes, epsilons: Sequence[float], *, first: bool, large: bool) -> None:
     """Set the scales, ticks and grid lines of a panel."""
     ax.set_xscale("log")
     low, high = min(epsilons), max(epsilons)
@@ -158,7 +157,7 @@ def _legend_columns(keys: Sequence[Key], width: float) -> int:
 
 
 def draw_legend(
-    figure: "Figure", keys: Sequence[Key], *, left: float, top: float, make: Any = line_key
+    figure: Figure, keys: Sequence[Key], *, left: float, top: float, make: Any = line_key
 ) -> None:
     """Draw a legend; `left` and `top` place its upper left corner, in inches."""
     if not keys:

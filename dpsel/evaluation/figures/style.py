@@ -5,15 +5,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import matplotlib
+from matplotlib import font_manager
+from matplotlib.axes import Axes as Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure as Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.textpath import text_to_path
 
 from dpsel.display import printable
 from dpsel.evaluation.figures.palette import COLOURS, Theme
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes as Axes
-    from matplotlib.figure import Figure as Figure
-
 
 FONT = "DejaVu Sans"
 TEXT_SIZE = 8.0
@@ -56,8 +61,6 @@ def _settings(theme: Theme) -> dict[str, Any]:
 @contextmanager
 def drawing(theme: Theme) -> Iterator[None]:
     """Use the settings of a theme, whatever the user's own matplotlib settings are."""
-    import matplotlib
-
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         settings: Any = matplotlib.rcParams
@@ -67,10 +70,8 @@ def drawing(theme: Theme) -> Iterator[None]:
 
 def new_figure(
     width: float, height: float, theme: Theme, *, title: str, stamp: str | None
-) -> "Figure":
+) -> Figure:
     """Return an empty figure, its size in inches, with the stamp in the lower right corner."""
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(width, height))
     figure.set_label(title)
     if stamp is not None:
@@ -80,7 +81,7 @@ def new_figure(
     return figure
 
 
-def stamp_of(figure: "Figure") -> str | None:
+def stamp_of(figure: Figure) -> str | None:
     """Return the stamp of a figure, or None."""
     stamps = [text.get_text() for text in figure.texts if text.get_gid() == _STAMP_ID]
     return stamps[0] if stamps else None
@@ -88,8 +89,6 @@ def stamp_of(figure: "Figure") -> str | None:
 
 def diverging_map(theme: Theme) -> Any:
     """Return the colour map from `second_better` through `even` to `first_better`."""
-    from matplotlib.colors import LinearSegmentedColormap
-
     colours = COLOURS[theme]
     steps = [colours.second_better, colours.even, colours.first_better]
     return LinearSegmentedColormap.from_list("dpsel", steps)
@@ -97,38 +96,29 @@ def diverging_map(theme: Theme) -> Any:
 
 def line_key(look: Mapping[str, Any]) -> Any:
     """Return a line for a legend."""
-    from matplotlib.lines import Line2D
-
     return Line2D([], [], **look)
 
 
 def patch_key(look: Mapping[str, Any]) -> Any:
     """Return a filled box for a legend."""
-    from matplotlib.patches import Patch
-
     return Patch(**look)
 
 
 @lru_cache(maxsize=1)
 def letters() -> frozenset[int]:
     """Return the code points that the font can draw."""
-    from matplotlib import font_manager
-
     return frozenset(font_manager.get_font(font_manager.findfont(FONT)).get_charmap())
 
 
 @lru_cache(maxsize=1 << 14)
 def text_width(text: str, size: float = TEXT_SIZE) -> float:
     """Return the width of a line of text in inches."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
-
     font = FontProperties(family=FONT, size=size)
     points: float = text_to_path.get_text_width_height_descent(text, font, False)[0]
     return points / 72
 
 
-def svg_text(figure: "Figure") -> str:
+def svg_text(figure: Figure) -> str:
     """Return a figure as SVG, the same text for the same figure."""
     content = io.StringIO()
     metadata = {"Date": None, "Creator": "dpsel", **_description(figure, "Description")}
@@ -137,7 +127,7 @@ def svg_text(figure: "Figure") -> str:
     return content.getvalue()
 
 
-def png_bytes(figure: "Figure") -> bytes:
+def png_bytes(figure: Figure) -> bytes:
     """Return a figure as PNG, the same bytes for the same figure."""
     content = io.BytesIO()
     metadata = {"Software": None, **_description(figure, "Comment")}
@@ -146,12 +136,12 @@ def png_bytes(figure: "Figure") -> bytes:
     return content.getvalue()
 
 
-def save_png(figure: "Figure", path: Path) -> None:
+def save_png(figure: Figure, path: Path) -> None:
     """Write a figure as PNG."""
     path.write_bytes(png_bytes(figure))
 
 
-def _description(figure: "Figure", stamp_field: str) -> dict[str, str]:
+def _description(figure: Figure, stamp_field: str) -> dict[str, str]:
     """Return the metadata of an image file: its title, and the stamp."""
     stamp = stamp_of(figure)
     title = {"Title": str(figure.get_label())}
