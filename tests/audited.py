@@ -17,7 +17,7 @@ from dpsel.auditing.request import (
     MechanismTarget,
     make_audit_request,
 )
-from dpsel.auditing.score import ScoreMoves, largest_move
+from dpsel.auditing.score import ScoreMoves, search_largest_move
 from dpsel.cli.app import run
 from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.registry import ScoreKind
@@ -81,7 +81,7 @@ def only(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def moves(kind: ScoreKind, neighbors: Neighbors, rows: int = 1, tables: int = 100) -> ScoreMoves:
     """Audit a score under one relation."""
     unit = Unit("person" if rows > 1 else "row", rows)
-    return largest_move(kind, neighbors, unit, tables=tables, seed=1)
+    return search_largest_move(kind, neighbors, unit, tables=tables, seed=1)
 
 
 def caught_by(certificate: Certificate) -> set[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsel.budget.amounts import Amount, limit_of
-from dpsel.budget.charges import Asked, Terms
+from dpsel.budget.charges import ChargeRequest, Terms
 from dpsel.budget.ledger import LedgerFile
 from dpsel.core.guarantee import Neighbors
 
@@ -29,9 +29,9 @@ def asked(
     terms: Terms = ROWS,
     run_id: str | None = None,
     **parameters: Any,
-) -> Asked:
+) -> ChargeRequest:
     cost = Amount(Decimal(epsilon), Decimal(delta))
-    return Asked(cost, terms, 1, "select", {"k": 5, **parameters}, run_id)
+    return ChargeRequest(cost, terms, 1, "select", {"k": 5, **parameters}, run_id)
 
 
 def rows(place: Path, query: str = "SELECT epsilon, release FROM charges") -> list[Any]:

@@ -23,7 +23,7 @@ from dpsel.selection.api import select_job
 from dpsel.selection.on_cluster import ClusterJob
 from dpsel.selection.options import (
     Bounding,
-    Columns,
+    ColumnChoice,
     Drawing,
     Privacy,
     Scoring,
@@ -96,7 +96,7 @@ def request_for(**options: Any) -> Request:
     if given["score"] in ("dot", "covariance") and not bounded:
         given |= {"lower": -1.0, "upper": 1.0}
     return make_request(
-        filled(Columns, given),
+        filled(ColumnChoice, given),
         filled(TargetFacts, given),
         filled(Bounding, given),
         filled(Privacy, given),

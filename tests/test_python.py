@@ -20,11 +20,11 @@ import polars as pl
 import pytest
 
 import dpsel
-from dpsel.auditing.api import command_line
+from dpsel.auditing.api import run_in_process
 from dpsel.cli.app import COMMANDS, commands_within
 from dpsel.options import KEY, Dataclass
 from dpsel.python import in_python, record_of
-from dpsel.selection.options import BaselinePrivacy, Blocks, Columns, Privacy, Scoring
+from dpsel.selection.options import BaselinePrivacy, Blocks, ColumnChoice, Privacy, Scoring
 from dpsel.tables.formats import Reading
 
 ROOT = Path(__file__).parents[1]
@@ -175,7 +175,7 @@ def test_importing_the_package_imports_nothing_else() -> None:
     assert (done.stdout, done.stderr) == ("dpsel\n\n", "")
 
 
-RECORDS = (Columns, Privacy, Scoring, BaselinePrivacy, Blocks, Reading)
+RECORDS = (ColumnChoice, Privacy, Scoring, BaselinePrivacy, Blocks, Reading)
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ def test_values_may_be_those_of_numpy_and_lists_and_paths() -> None:
     }
     record = record_of(Privacy, given)
     assert [type(record.k), type(record.epsilon), record.neighbors] == [int, float, "replace-one"]
-    listed = record_of(Columns, {**given, "features": ["a", 2], "exclude": "b", "target": 3})
+    listed = record_of(ColumnChoice, {**given, "features": ["a", 2], "exclude": "b", "target": 3})
     assert (listed.features, listed.exclude, listed.target) == (("a", "2"), ("b",), "3")
 
 
@@ -495,7 +495,7 @@ def test_an_audit_that_fails_is_no_exception_and_leaves_warnings_alone() -> None
     assert bad.verdict == "fail"
     assert repr(bad).startswith("Certificate: fail\n  the loss is at least ")
     before = list(warnings.filters)
-    assert command_line(["select", "not-there.csv", "--target=y", "--k=1", "--epsilon=1"]) == 3
+    assert run_in_process(["select", "not-there.csv", "--target=y", "--k=1", "--epsilon=1"]) == 3
     assert warnings.filters == before
     with pytest.raises(dpsel.UsageError, match="mechanism=NAME, score=NAME, or command=True"):
         dpsel.audit()

@@ -88,10 +88,10 @@ def audit(
         record_of(Inputs, given),
         record_of(Effort, given),
     )
-    return carry_out(request, Warner(*_AUDIT), command_line)
+    return carry_out_audit(request, Warner(*_AUDIT), run_in_process)
 
 
-def command_line(words: Sequence[str]) -> int:
+def run_in_process(words: Sequence[str]) -> int:
     """Run the command line in this process, and restore its warning filters."""
     # The command line is what is audited; nothing else in this folder imports it.
     from dpsel.cli.app import run
@@ -100,7 +100,9 @@ def command_line(words: Sequence[str]) -> int:
         return run(words)
 
 
-def carry_out(request: AuditRequest, reporter: Reporter, command: "CommandLine") -> Certificate:
+def carry_out_audit(
+    request: AuditRequest, reporter: Reporter, command: "CommandLine"
+) -> Certificate:
     """Carry out an audit of a mechanism, a score or a whole command."""
     if isinstance(request, MechanismRequest):
         return audit_mechanism(request, reporter)

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpsel import __version__
 from dpsel.auditing.laws import Law
-from dpsel.auditing.loss import LossBounds, Outcome, Tally, disagreement, loss, loss_bounds
+from dpsel.auditing.loss import LossBounds, Outcome, OutcomeCounts, disagreement, loss, loss_bounds
 from dpsel.auditing.request import Sampling
 from dpsel.core.arrays import FloatArray
 from dpsel.records import frozen
@@ -38,7 +38,7 @@ class PairFinding:
 
 def found_at(
     name: str,
-    tally: Tally,
+    tally: OutcomeCounts,
     laws: tuple[Law, Law] | None,
     *,
     possible: int,

@@ -20,8 +20,15 @@ from dpsel.auditing.file_pairs import (
     file_pairs,
     write_pair,
 )
-from dpsel.auditing.loss import Outcome, Tally
-from dpsel.auditing.mechanism import TINY_EPSILON, Drawn, Draws, certified, counted, draws_seed
+from dpsel.auditing.loss import Outcome, OutcomeCounts
+from dpsel.auditing.mechanism import (
+    TINY_EPSILON,
+    Drawn,
+    DrawTask,
+    certified,
+    count_outcomes,
+    draws_seed,
+)
 from dpsel.auditing.request import CommandRequest
 from dpsel.budget.amounts import Amount, cost_of
 from dpsel.budget.charges import Terms
@@ -169,7 +176,7 @@ def _flags(options: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def release_some(runs: CommandRuns, some: Draws) -> Counter[Outcome]:
+def release_some(runs: CommandRuns, some: DrawTask) -> Counter[Outcome]:
     """Run the command some times, and return how often each outcome occurred.
 
     One ledger pays for exactly these runs.
@@ -294,18 +301,18 @@ def _released(
     runs: CommandRuns,
     places: Sequence[tuple[str, str]],
     reporter: Reporter,
-) -> list[Tally]:
+) -> list[OutcomeCounts]:
     """Return the counts of what was released from every pair of files."""
     few = 2 * request.sampling.samples * len(places) < _WORTH_WORKERS
     sampling = replace(request.sampling, threads=1) if few else request.sampling
-    return counted(release_some, runs, places, sampling, _RUNS_AT_ONCE, reporter)
+    return count_outcomes(release_some, runs, places, sampling, _RUNS_AT_ONCE, reporter)
 
 
 def _certificate(
     request: CommandRequest,
     maker: PairMaker,
     pairs: Sequence[FilePair],
-    tallies: Sequence[Tally],
+    tallies: Sequence[OutcomeCounts],
     checks: Sequence[Check],
 ) -> Certificate:
     """Return the certificate, from the records of every pair."""

@@ -46,20 +46,20 @@ others test that set."""
 
 
 @frozen
-class Tally:
+class OutcomeCounts:
     """Counts of outcomes by input (axis 0), part (axis 1) and outcome (axis 2)."""
 
     outcomes: tuple[Outcome, ...]
     counts: IntArray
 
     @staticmethod
-    def of(counters: Mapping[Place, Counter[Outcome]]) -> "Tally":
+    def of(counters: Mapping[Place, Counter[Outcome]]) -> "OutcomeCounts":
         """Return the counts of outcomes, which are sorted so that their order is reproducible."""
         seen = sorted({outcome for counter in counters.values() for outcome in counter}, key=repr)
         counts = np.zeros((2, PARTS, len(seen)), dtype=np.int64)
         for (which, part), counter in counters.items():
             counts[which, part] += np.array([counter[outcome] for outcome in seen])
-        return Tally(tuple(seen), counts)
+        return OutcomeCounts(tuple(seen), counts)
 
     @property
     def whole(self) -> IntArray:
@@ -97,7 +97,7 @@ class LossBounds:
     """The input, 0 or 1, under which these outcomes are likelier."""
 
 
-def loss_bounds(tally: Tally, possible: int, delta: float, alpha: float) -> LossBounds:
+def loss_bounds(tally: OutcomeCounts, possible: int, delta: float, alpha: float) -> LossBounds:
     """Return bounds of the (epsilon, delta) loss between two inputs; `upper` may be infinite.
 
     Args:
@@ -120,7 +120,7 @@ def loss_bounds(tally: Tally, possible: int, delta: float, alpha: float) -> Loss
 
 
 def disagreement(
-    tally: Tally, laws: tuple[Law, Law], possible: int, alpha: float
+    tally: OutcomeCounts, laws: tuple[Law, Law], possible: int, alpha: float
 ) -> Outcome | None:
     """Return an outcome whose exact probability lies outside its bounds; None if there is none.
 
@@ -168,7 +168,7 @@ def expected_bound(laws: tuple[Law, Law], draws: int, delta: float, alpha: float
     return found
 
 
-def _draws(tally: Tally) -> int:
+def _draws(tally: OutcomeCounts) -> int:
     """Return the number of draws from each input."""
     return int(tally.whole[0].sum())
 
@@ -178,7 +178,7 @@ def _single(alpha: float, possible: int) -> float:
     return 0.5 * alpha / (4 * possible)
 
 
-def _chances(tally: Tally, possible: int, alpha: float) -> tuple[FloatArray, FloatArray]:
+def _chances(tally: OutcomeCounts, possible: int, alpha: float) -> tuple[FloatArray, FloatArray]:
     """Return lower and upper bounds of every probability, by input and outcome."""
     counts, each = tally.whole, _single(alpha, possible)
     draws = counts.sum(axis=1, keepdims=True)
@@ -197,7 +197,7 @@ def _best_single(
 
 
 def _best_set(
-    tally: Tally, p: int, q: int, delta: float, alpha: float
+    tally: OutcomeCounts, p: int, q: int, delta: float, alpha: float
 ) -> tuple[float, BoolArray, int]:
     """Return a lower bound of the loss from a set, chosen by some draws and tested by others."""
     each = 0.5 * alpha / 4

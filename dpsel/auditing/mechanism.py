@@ -12,7 +12,7 @@ import numpy as np
 
 from dpsel.auditing.certificate import Certificate, Check, found_at, loss_certificate
 from dpsel.auditing.laws import Law
-from dpsel.auditing.loss import PARTS, Outcome, Place, Tally, visible_loss
+from dpsel.auditing.loss import PARTS, Outcome, OutcomeCounts, Place, visible_loss
 from dpsel.auditing.pairs import ScorePair, default_pair, given_pair, worst_pairs
 from dpsel.auditing.request import MechanismRequest, MechanismTarget, Sampling
 from dpsel.core.arrays import WordArray
@@ -24,11 +24,11 @@ from dpsel.records import frozen
 from dpsel.reporter import Reporter, ticks
 from dpsel.system.workers import run_tasks
 
-Work = Callable[[Any, "Draws"], Counter[Any]]
+Work = Callable[[Any, "DrawTask"], Counter[Any]]
 
 
 @frozen
-class Draws:
+class DrawTask:
     """A task: some draws from one input, which is a list of scores or a file."""
 
     source: Any
@@ -36,23 +36,23 @@ class Draws:
     seed: int | None
 
 
-def counted(
+def count_outcomes(
     work: Work,
     target: Any,
     pairs: Sequence[tuple[Any, Any]],
     sampling: Sampling,
     at_once: int,
     reporter: Reporter,
-) -> list[Tally]:
+) -> list[OutcomeCounts]:
     """Draw from both inputs of every pair as often as `sampling` says, and count the outcomes."""
     places: dict[str, tuple[int, Place]] = {}
-    tasks: dict[str, Draws] = {}
+    tasks: dict[str, DrawTask] = {}
     for pair, which, part in product(range(len(pairs)), range(2), range(PARTS)):
         for number, count in enumerate(_counts(sampling.samples, part, at_once)):
             name = f"{pair}/{which}/{part}/{number}"
             places[name] = pair, (which, part)
             seed = draws_seed(sampling.seed, pair, which, part, number)
-            tasks[name] = Draws(pairs[pair][which], count, seed)
+            tasks[name] = DrawTask(pairs[pair][which], count, seed)
     tick = ticks(len(tasks), reporter)
     found: dict[str, Counter[Outcome]] = {}
     with closing(run_tasks(work, target, tasks, workers=sampling.threads)) as results:
@@ -62,7 +62,7 @@ def counted(
     counters: list[dict[Place, Counter[Outcome]]] = [{} for _ in pairs]
     for name, (pair, place) in places.items():
         counters[pair].setdefault(place, Counter()).update(found[name])
-    return [Tally.of(counter) for counter in counters]
+    return [OutcomeCounts.of(counter) for counter in counters]
 
 
 def _counts(samples: int, part: int, at_once: int) -> list[int]:
@@ -77,7 +77,7 @@ def draws_seed(seed: int | None, *parts: object) -> int | None:
     return None if seed is None else derived_seed(seed, *parts)
 
 
-def draw_some(target: Any, some: Draws) -> Counter[Outcome]:
+def draw_some(target: Any, some: DrawTask) -> Counter[Outcome]:
     """Return how often each outcome was drawn. `target` has the `draw` of a MechanismTarget."""
     rows = target.draw(some.source, some.count, some.seed)
     found, counts = np.unique(rows, axis=0, return_counts=True)
@@ -165,7 +165,7 @@ class Drawn:
     name: str
     inputs: Mapping[str, Any]
     laws: tuple[Law, Law] | None
-    tally: Tally
+    tally: OutcomeCounts
 
 
 def certified(
@@ -234,7 +234,7 @@ def score_pairs(request: MechanismRequest) -> tuple[ScorePair, ...]:
 
 
 def mechanism_certificate(
-    request: MechanismRequest, pairs: Sequence[ScorePair], tallies: Sequence[Tally]
+    request: MechanismRequest, pairs: Sequence[ScorePair], tallies: Sequence[OutcomeCounts]
 ) -> Certificate:
     """Return the certificate of a mechanism, from the draws of every pair."""
     target = request.target
@@ -254,9 +254,9 @@ def mechanism_certificate(
 
 def _drawn(
     request: MechanismRequest, pairs: Sequence[ScorePair], reporter: Reporter
-) -> list[Tally]:
+) -> list[OutcomeCounts]:
     """Return the counts of the draws from every pair."""
     few = request.sampling.samples * len(pairs) < _WORTH_WORKERS
     sampling = replace(request.sampling, threads=1) if few else request.sampling
     inputs = [(pair.scores, pair.neighbor) for pair in pairs]
-    return counted(draw_some, request.target, inputs, sampling, _DRAWS_AT_ONCE, reporter)
+    return count_outcomes(draw_some, request.target, inputs, sampling, _DRAWS_AT_ONCE, reporter)

@@ -182,7 +182,7 @@ def whole_number(text: str, name: str) -> int:
     return int(number)
 
 
-def numbers(text: str, name: str) -> tuple[float, ...]:
+def number_list(text: str, name: str) -> tuple[float, ...]:
     """Return a list of numbers, separated by commas."""
     try:
         return tuple(float(part) for part in text.split(","))
@@ -205,8 +205,8 @@ def _mechanism_request(
     audited: Audited, claim: Claim, inputs: Inputs, effort: Effort
 ) -> MechanismRequest:
     """Return the request for a mechanism."""
-    scores = None if inputs.scores is None else numbers(inputs.scores, "--scores")
-    change = None if inputs.change is None else numbers(inputs.change, "--change")
+    scores = None if inputs.scores is None else number_list(inputs.scores, "--scores")
+    change = None if inputs.change is None else number_list(inputs.change, "--change")
     if (scores is None) != (change is None):
         raise UsageError("--scores and --change go together")
     if scores is not None and (inputs.worst_case or inputs.d is not None):

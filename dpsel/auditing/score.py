@@ -175,7 +175,7 @@ class ScoreMoves:
     """What went wrong with a table, if anything."""
 
 
-def largest_move(
+def search_largest_move(
     kind: ScoreKind, neighbors: Neighbors, unit: Unit, *, tables: int, seed: int
 ) -> ScoreMoves:
     """Search neighboring tables for the largest move of a score.
@@ -327,7 +327,9 @@ def audit_score(request: ScoreRequest, reporter: Reporter) -> Certificate:
     moves: list[ScoreMoves] = []
     for neighbors in request.neighbors:
         moves.append(
-            largest_move(kind, neighbors, request.unit, tables=request.tables, seed=request.seed)
+            search_largest_move(
+                kind, neighbors, request.unit, tables=request.tables, seed=request.seed
+            )
         )
         reporter.progress(len(moves) / len(request.neighbors))
     audited = {"kind": "score", "score": request.score, "rows_per_unit": request.unit.rows}

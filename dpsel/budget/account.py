@@ -23,7 +23,7 @@ from dpsel.records import frozen
 from dpsel.reporter import Reporter
 
 if TYPE_CHECKING:  # Most runs have no ledger, so SQLite is imported only when needed.
-    from dpsel.budget.charges import Asked, Charge, Standing
+    from dpsel.budget.charges import Charge, ChargeRequest, Standing
     from dpsel.budget.ledger import LedgerFile
 
 SEEDED = "a draw with --seed is not private"
@@ -148,7 +148,7 @@ class Account(NoAccount):
         demands: Demands,
         ledgers: "LedgerFile",
         name: str,
-        asked: "Asked",
+        asked: "ChargeRequest",
         reporter: Reporter,
     ) -> None:
         """Prepare to charge the ledger `name` with `asked`; charge nothing yet."""
@@ -278,10 +278,10 @@ def open_account(run: Run, payment: Payment, reporter: Reporter) -> NoAccount:
         if given:
             raise UsageError(f"{given[0]} needs --ledger NAME, or {NAME_VARIABLE}")
         return NoAccount(run, demands)
-    from dpsel.budget.charges import Asked, Terms
+    from dpsel.budget.charges import ChargeRequest, Terms
     from dpsel.budget.ledger import LedgerFile
 
-    asked = Asked(
+    asked = ChargeRequest(
         cost=cost_of(run.guarantee),
         terms=Terms(run.guarantee.neighbors, run.person),
         rows_per_unit=int(run.guarantee.unit.rows),
@@ -303,7 +303,7 @@ def _refuse_unmet(run: Run, demands: Demands, ledger: str | None) -> None:
         demands.refuse_partial(None)
 
 
-def _states(guarantee: Guarantee | None, asked: "Asked") -> bool:
+def _states(guarantee: Guarantee | None, asked: "ChargeRequest") -> bool:
     """Return whether a record states exactly the guarantee that was charged for."""
     return (
         guarantee is not None

@@ -7,7 +7,7 @@ from typing import Any
 
 from dpsel.budget.amounts import Amount, limit_of
 from dpsel.budget.chain import Chain
-from dpsel.budget.charges import Asked, Charge, Reservation, Standing, Terms
+from dpsel.budget.charges import Charge, ChargeRequest, Reservation, Standing, Terms
 from dpsel.budget.ledger import History, LedgerFile, Paid
 from dpsel.budget.options import (
     Freeing,
@@ -46,7 +46,7 @@ def book_charge(name: str, spending: Spending, place: LedgerPlace) -> Paid:
     note, by = check_note(spending.note, "--note"), check_note(spending.by, "--by")
     file = LedgerFile(place.path)
     terms = file.standing(check_name(name)).terms
-    return file.charge(name, Asked(cost, terms, 1, "charge", {"by": by}, note=note))
+    return file.charge(name, ChargeRequest(cost, terms, 1, "charge", {"by": by}, note=note))
 
 
 def hold_back(name: str, holding: Holding, place: LedgerPlace) -> tuple[Reservation, Standing]:

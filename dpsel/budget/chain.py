@@ -30,7 +30,7 @@ from dpsel.records import frozen
 _LEDGER = "SELECT name, epsilon, delta, neighbors, person, created FROM ledgers WHERE name = ?"
 
 
-class Kind(StrEnum):
+class EntryKind(StrEnum):
     """What an entry covers."""
 
     LEDGER = "ledger"
@@ -69,7 +69,7 @@ class Chain:
 
 
 def append_entry(
-    connection: sqlite3.Connection, ledger: str, kind: Kind, charge: int | None = None
+    connection: sqlite3.Connection, ledger: str, kind: EntryKind, charge: int | None = None
 ) -> None:
     """Append an entry for what was just written, in the open transaction."""
     last = connection.execute(
@@ -141,7 +141,7 @@ def bring_up_to_date(connection: sqlite3.Connection) -> None:
             connection.execute(statement)
         for (ledger,) in connection.execute("SELECT name FROM ledgers ORDER BY name").fetchall():
             for kind, charge in _contents(connection, ledger):
-                append_entry(connection, ledger, Kind(kind), charge)
+                append_entry(connection, ledger, EntryKind(kind), charge)
     if version_of(connection) < VERSION:
         for statement in REMARKS:
             connection.execute(statement)
@@ -149,13 +149,13 @@ def bring_up_to_date(connection: sqlite3.Connection) -> None:
 
 
 def _content(
-    connection: sqlite3.Connection, ledger: str, kind: Kind, charge: int | None
+    connection: sqlite3.Connection, ledger: str, kind: EntryKind, charge: int | None
 ) -> Sequence[Any]:
     """Return the values that a new entry covers."""
-    if kind is Kind.LEDGER:
+    if kind is EntryKind.LEDGER:
         row: Sequence[Any] = connection.execute(_LEDGER, (ledger,)).fetchone()
         return row
-    if kind is Kind.RESERVATION:
+    if kind is EntryKind.RESERVATION:
         return next(row for row in reservation_rows(connection, ledger) if row[0] == charge)
     charged = charge_rows(connection, ledger, "number = ?", charge).fetchone()
     return _of_charge(charged, kind)
@@ -164,25 +164,25 @@ def _content(
 def _contents(connection: sqlite3.Connection, ledger: str) -> dict[Subject, Sequence[Any]]:
     """Return all that must have an entry: the ledger, its charges in order, its reservations."""
     contents: dict[Subject, Sequence[Any]] = {
-        (Kind.LEDGER, None): connection.execute(_LEDGER, (ledger,)).fetchone()
+        (EntryKind.LEDGER, None): connection.execute(_LEDGER, (ledger,)).fetchone()
     }
     for row in charge_rows(connection, ledger):
-        contents[Kind.CHARGE, row[0]] = _of_charge(row, Kind.CHARGE)
+        contents[EntryKind.CHARGE, row[0]] = _of_charge(row, EntryKind.CHARGE)
         if row[-1] is not None:
-            contents[Kind.RELEASE, row[0]] = _of_charge(row, Kind.RELEASE)
+            contents[EntryKind.RELEASE, row[0]] = _of_charge(row, EntryKind.RELEASE)
     for row in reservation_rows(connection, ledger):
-        contents[Kind.RESERVATION, row[0]] = row
+        contents[EntryKind.RESERVATION, row[0]] = row
     return contents
 
 
-def _of_charge(row: Sequence[Any], kind: Kind) -> Sequence[Any]:
+def _of_charge(row: Sequence[Any], kind: EntryKind) -> Sequence[Any]:
     """Return the part of a row of CHARGE_COLUMNS that an entry of this kind covers.
 
     A charge of a version without users has no user, and its digest covers none.
     """
     *charged, user, note, release = row
     assert len(charged) == len(CHARGED)
-    if kind is Kind.RELEASE:
+    if kind is EntryKind.RELEASE:
         return (row[0], release)
     return charged if user is None else (*charged, user, note)
 
@@ -190,11 +190,11 @@ def _of_charge(row: Sequence[Any], kind: Kind) -> Sequence[Any]:
 def _words(subject: Subject) -> str:
     """Return in words what an entry covers."""
     kind, charge = subject
-    if kind == Kind.LEDGER:
+    if kind == EntryKind.LEDGER:
         return "the ledger's limits"
-    if kind == Kind.RESERVATION:
+    if kind == EntryKind.RESERVATION:
         return f"reservation {charge}"
-    return f"charge {charge}" if kind == Kind.CHARGE else f"the release of charge {charge}"
+    return f"charge {charge}" if kind == EntryKind.CHARGE else f"the release of charge {charge}"
 
 
 def _broken(place: Path, ledger: str, what: str) -> InputError:

@@ -83,7 +83,7 @@ class Standing:
 
 
 @frozen
-class Asked:
+class ChargeRequest:
     """What a run asks a ledger to pay: a cost on some terms, with its public parameters."""
 
     cost: Amount
@@ -102,7 +102,7 @@ class Charge:
 
     number: int
     time: str
-    asked: Asked
+    asked: ChargeRequest
     release: str | None = None
     user: str | None = None
     """Who made it; None in charges of versions that did not record it."""
@@ -237,7 +237,7 @@ def charge_of(row: tuple[Any, ...]) -> Charge:
         raise ValueError("parameters")
     if values["release"] is not None:
         json.loads(values["release"])
-    asked = Asked(
+    asked = ChargeRequest(
         budget_of(values["epsilon"], values["delta"]),
         Terms(Neighbors(values["neighbors"]), values["person"]),
         int(values["rows_per_unit"]),
@@ -267,7 +267,7 @@ def budget_of(epsilon: Any, delta: Any) -> Amount:
         raise ValueError(str(error)) from None
 
 
-def refuse_terms(ledger: Standing, asked: Asked) -> None:
+def refuse_terms(ledger: Standing, asked: ChargeRequest) -> None:
     """Refuse a charge on other terms than those of the ledger."""
     if asked.terms != ledger.terms:
         raise UsageError(
@@ -276,7 +276,7 @@ def refuse_terms(ledger: Standing, asked: Asked) -> None:
         )
 
 
-def refuse_other_run(known: Asked, asked: Asked) -> None:
+def refuse_other_run(known: ChargeRequest, asked: ChargeRequest) -> None:
     """Refuse a run id that already identifies a run with other public parameters."""
     before, now = _all_parameters(known), _all_parameters(asked)
     differing = [
@@ -289,7 +289,7 @@ def refuse_other_run(known: Asked, asked: Asked) -> None:
         )
 
 
-def _all_parameters(asked: Asked) -> dict[str, Any]:
+def _all_parameters(asked: ChargeRequest) -> dict[str, Any]:
     """Return everything that two runs with the same run id must have in common."""
     return {
         **asked.parameters,

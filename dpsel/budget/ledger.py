@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from dpsel.budget.amounts import Amount
-from dpsel.budget.chain import Chain, Kind, append_entry, is_chained, verify_chain
+from dpsel.budget.chain import Chain, EntryKind, append_entry, is_chained, verify_chain
 from dpsel.budget.charges import (
-    Asked,
     Charge,
+    ChargeRequest,
     Reservation,
     Standing,
     Terms,
@@ -91,7 +91,7 @@ class LedgerFile:
                 "INSERT INTO ledgers VALUES (?, ?, ?, ?, ?, ?)",
                 (name, *limit.to_dict().values(), str(terms.neighbors), terms.person, _now()),
             )
-            append_entry(connection, name, Kind.LEDGER)
+            append_entry(connection, name, EntryKind.LEDGER)
             made = self._standing(connection, name)
         return made
 
@@ -126,14 +126,14 @@ class LedgerFile:
             reservations = self._reservations(connection, name)
         return History(standing, charges, reservations, None if chain is None else chain.head)
 
-    def released(self, name: str, asked: Asked) -> tuple[Standing, Charge | None]:
+    def released(self, name: str, asked: ChargeRequest) -> tuple[Standing, Charge | None]:
         """Return a ledger, and the charge of the run id that has a release, if there is one."""
         with self._reading(name) as connection:
             standing = self._verified(connection, name)
             refuse_terms(standing, asked)
             return standing, self._earlier(connection, name, asked)[0]
 
-    def charge(self, name: str, asked: Asked) -> Paid:
+    def charge(self, name: str, asked: ChargeRequest) -> Paid:
         """Charge a run, durably, or refuse it; a run id with a release is not charged again.
 
         Privacy:
@@ -157,7 +157,7 @@ class LedgerFile:
             before.refuse_overrun(asked.cost)
             charge = Charge(before.charges + 1, _now(), asked, user=user_name())
             _insert_charge(connection, name, charge)
-            append_entry(connection, name, Kind.CHARGE, charge.number)
+            append_entry(connection, name, EntryKind.CHARGE, charge.number)
             after = self._standing(connection, name)
         return Paid(charge, after, unfinished)
 
@@ -180,7 +180,7 @@ class LedgerFile:
             )
             if changed.rowcount != 1:
                 raise OutputError(f"{self.place}: the charge of this run is not there any more")
-            append_entry(connection, name, Kind.RELEASE, charge.number)
+            append_entry(connection, name, EntryKind.RELEASE, charge.number)
         return release
 
     def reserve(self, name: str, amount: Amount, note: str | None) -> tuple[Reservation, Standing]:
@@ -219,7 +219,7 @@ class LedgerFile:
             f"INSERT INTO reservations (ledger, {', '.join(RESERVED)}) VALUES ({marks})",
             (name, *made.row()),
         )
-        append_entry(connection, name, Kind.RESERVATION, number)
+        append_entry(connection, name, EntryKind.RESERVATION, number)
         return made
 
     def _must_be_there(self, name: str | None) -> None:
@@ -282,7 +282,7 @@ class LedgerFile:
             raise damaged(self.place) from None
 
     def _earlier(
-        self, connection: sqlite3.Connection, name: str, asked: Asked
+        self, connection: sqlite3.Connection, name: str, asked: ChargeRequest
     ) -> tuple[Charge | None, int]:
         """Return the charge of the run id that has a release, and how many have none."""
         if asked.run_id is None:

@@ -7,7 +7,7 @@ in them can become markup.
 import re
 from importlib.resources import files
 
-from dpsel.cards.words import Card, Name, Said, Section, Table, Words
+from dpsel.cards.words import Card, CardTable, Name, Said, Section, Words
 from dpsel.display import printable, safe
 from dpsel.system.text import page_html
 
@@ -40,7 +40,7 @@ def _markdown_section(section: Section) -> list[str]:
     return parts
 
 
-def _markdown_table(table: Table) -> str:
+def _markdown_table(table: CardTable) -> str:
     """Return a table with its cells escaped."""
     rows = [table.headings, tuple("---" for _ in table.headings)]
     lines = [*rows, *(tuple(map(escaped, row)) for row in table.rows)]
@@ -106,7 +106,7 @@ def _html_section(section: Section) -> str:
     return "\n".join([*lines, "</section>"])
 
 
-def _html_table(table: Table) -> list[str]:
+def _html_table(table: CardTable) -> list[str]:
     """Return a table; a wide one scrolls sideways, with the keyboard too."""
     kinds = [' class="number"' if name in _NUMBER_COLUMNS else "" for name in table.headings]
     head = "".join(

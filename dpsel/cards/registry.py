@@ -11,7 +11,7 @@ from typing import Any
 from dpsel.budget.ledger import History
 from dpsel.cards.pages import code_span, escaped
 from dpsel.cards.record import Published
-from dpsel.cards.words import charge_for, counted, odds
+from dpsel.cards.words import charge_for, count_words, odds_text
 from dpsel.core.guarantee import Guarantee, Neighbors
 from dpsel.errors import UsageError
 
@@ -43,7 +43,7 @@ def registry_entry(record: Published, history: History | None) -> str:
 
 def _entry(record: Published, guarantee: Guarantee, history: History | None) -> dict[str, Any]:
     """Return the entry as plain values."""
-    name = counted(record)
+    name = count_words(record)
     if record.target is not None:
         name += f" for {escaped(record.target)}"
     return {
@@ -108,7 +108,7 @@ def _loss(record: Published, guarantee: Guarantee) -> dict[str, Any]:
     if unit.name == "person":
         details += f", with all rows, of which at most {unit.rows} count"
     numbers: dict[str, Any] = {"epsilon": guarantee.epsilon}
-    meaning = f"Odds of 1:1 become at most {odds(guarantee.epsilon)}:1."
+    meaning = f"Odds of 1:1 become at most {odds_text(guarantee.epsilon)}:1."
     if guarantee.delta:
         numbers["delta"] = guarantee.delta
         meaning = f"But for a chance of {guarantee.delta:g}: {meaning}"

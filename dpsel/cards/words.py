@@ -31,7 +31,7 @@ Words = tuple[str | Name | Said, ...]
 
 
 @frozen
-class Table:
+class CardTable:
     """Rows of cells under headings."""
 
     headings: tuple[str, ...]
@@ -45,7 +45,7 @@ class Section:
     heading: str
     sentences: tuple[Words, ...] = ()
     facts: tuple[tuple[str, Words], ...] = ()
-    table: Table | None = None
+    table: CardTable | None = None
     points: tuple[Words, ...] = ()
 
 
@@ -81,7 +81,7 @@ def charge_for(record: Published, ledger: History) -> Charge | None:
     return None
 
 
-def odds(epsilon: float) -> str:
+def odds_text(epsilon: float) -> str:
     """Return e^epsilon with three digits, rounded up, so that "at most" stays true."""
     if epsilon > _FINITE:
         return "a number without a practical limit"
@@ -108,7 +108,7 @@ def _up(number: Decimal) -> Decimal:
     return Context(prec=3, rounding=ROUND_CEILING).plus(number)
 
 
-def counted(record: Published) -> str:
+def count_words(record: Published) -> str:
     """Return how many features were released, out of how many."""
     what = "columns and groups of columns" if record.groups else "columns"
     return f"{len(record.features)} of {record.n_features:,} {what}"
@@ -116,7 +116,7 @@ def counted(record: Published) -> str:
 
 def _title(record: Published) -> Words:
     """Return the title: what was released."""
-    count = counted(record)
+    count = count_words(record)
     if record.target is None:
         return (f"Release card: {count}",)
     return (f"Release card: {count}, for ", Name(record.target))
@@ -142,7 +142,7 @@ def _warnings(record: Published, ledger: History | None, charge: Charge | None) 
 def _released(record: Published, charge: Charge | None) -> Section:
     """Return the section on what was released, and how it was selected."""
     columns = _listed(record.features)
-    sentence: Words = (f"The names of {counted(record)}",)
+    sentence: Words = (f"The names of {count_words(record)}",)
     if record.target is not None:
         sentence = (*sentence, ", chosen as those that tell the column ", Name(record.target))
         sentence = (*sentence, " best by a score, with noise")
@@ -228,7 +228,7 @@ def _about_whom(guarantee: Guarantee | None) -> Section:
 def _promised(guarantee: Guarantee) -> Section:
     """Return the section on the guarantee, in words and odds."""
     epsilon, delta = guarantee.epsilon, guarantee.delta
-    who, factor = guarantee.unit.name, odds(epsilon)
+    who, factor = guarantee.unit.name, odds_text(epsilon)
     numbers = f"epsilon {epsilon:g}" + (f" and delta {delta:g}" if delta else "")
     secret = f"that the {who} is there"
     if guarantee.neighbors is Neighbors.REPLACE_ONE:
@@ -257,7 +257,7 @@ def _not_covered(guarantee: Guarantee) -> Section:
     else:
         points.append(("How the table came about before it was read.",))
     if guarantee.unit.name == "row":
-        factor = odds(guarantee.epsilon)
+        factor = odds_text(guarantee.epsilon)
         text = f"A person with m rows: the odds are then at most {factor} to the power of m"
         text += ", and delta grows with m too." if guarantee.delta else "."
         points.append((text,))
@@ -292,14 +292,16 @@ def _spent(history: History | None, charge: Charge | None) -> Section:
     sums += f"and {_amount(ledger.left)} is left."
     sentences: list[Words] = [("The ledger ", Name(ledger.name), text, *person, sums)]
     if ledger.spent.epsilon and not ledger.spent.delta:
-        total = odds(float(ledger.spent.epsilon))
+        total = odds_text(float(ledger.spent.epsilon))
         sentences.append((f"All that was charged to it, taken together: from 1:1 to {total}:1.",))
     if charge is not None:
         sentences.append((f"This release is charge {charge.number}.",))
     if history.head is not None:
         sentences.append((f"The head of its chain is the SHA-256 {history.head}.",))
     rows = tuple(_charge_row(one) for one in history.charges)
-    table = Table(("charge", "day", "epsilon", "delta", "for", "outcome"), rows) if rows else None
+    table = (
+        CardTable(("charge", "day", "epsilon", "delta", "for", "outcome"), rows) if rows else None
+    )
     return Section(heading, tuple(sentences), table=table)
 
 

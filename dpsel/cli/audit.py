@@ -33,7 +33,7 @@ def audit(
 
     Example: dpsel audit --mechanism canonical-lipschitz --epsilon 1 --d 6 --k 3 --samples 1e6
     """
-    from dpsel.auditing.api import carry_out
+    from dpsel.auditing.api import carry_out_audit
     from dpsel.auditing.request import make_audit_request
 
     take_interrupts_back()
@@ -41,7 +41,7 @@ def audit(
     with Output(file.output, force=file.force) as place:
         bar = not terminal.no_progress
         with TerminalReporter(quiet=terminal.quiet, bar=bar, work="auditing") as reporter:
-            certificate = carry_out(request, reporter, run)
+            certificate = carry_out_audit(request, reporter, run)
         place.write(json_text(certificate.to_dict()).encode())
     if not terminal.quiet:
         say(str(certificate.verdict), certificate.explanation)

@@ -11,7 +11,7 @@ from dpsel.selection.options import (
     BaselinePrivacy,
     Blocks,
     Bounding,
-    Columns,
+    ColumnChoice,
     Statement,
     VoteDrawing,
 )
@@ -23,7 +23,7 @@ def baseline(
     context: typer.Context,
     table: TableArgument,
     blocks: Blocks,
-    columns: Columns,
+    columns: ColumnChoice,
     privacy: BaselinePrivacy,
     bounding: Bounding,
     drawing: VoteDrawing,

@@ -11,7 +11,7 @@ from dpsel.cluster.place import Place
 from dpsel.dictionary.options import DictionaryFile
 from dpsel.selection.options import (
     Bounding,
-    Columns,
+    ColumnChoice,
     Drawing,
     Privacy,
     Scoring,
@@ -25,7 +25,7 @@ from dpsel.tables.formats import Reading
 def select(
     context: typer.Context,
     table: TableArgument,
-    columns: Columns,
+    columns: ColumnChoice,
     facts: TargetFacts,
     bounding: Bounding,
     dictionary: DictionaryFile,

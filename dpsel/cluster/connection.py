@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from dpsel.cluster.dask import (
-    Crew,
+    DaskCrew,
     client_credentials,
     load_distributed,
     no_collections,
@@ -24,7 +24,7 @@ _POLL = 0.5
 
 
 @contextmanager
-def connected(scheduler: Scheduler, note: Callable[[str], None]) -> Iterator[Crew]:
+def connected(scheduler: Scheduler, note: Callable[[str], None]) -> Iterator[DaskCrew]:
     """Connect to a cluster, or start one; wait for its workers, and check their versions.
 
     Nothing is read or charged before that. At the end, also after an error, the connection is
@@ -47,13 +47,13 @@ def connected(scheduler: Scheduler, note: Callable[[str], None]) -> Iterator[Cre
             stack.callback(_close, client)
             _wait_for_workers(client, scheduler.workers, patience(), lambda: None)
         _check_versions(client)
-        yield Crew(client, patience(), note)
+        yield DaskCrew(client, patience(), note)
 
 
 @contextmanager
 def chosen_workers(
     scheduler: Scheduler | None, threads: int, note: Callable[[str], None]
-) -> Iterator[int | Crew]:
+) -> Iterator[int | DaskCrew]:
     """Return the `Workers` of `system.workers`: a cluster, or the number of local processes."""
     if scheduler is None:
         yield threads

@@ -317,7 +317,7 @@ State = TypeVar("State")
 Task = TypeVar("Task")
 
 
-class Crew:
+class DaskCrew:
     """The workers of a connected cluster, which all have the same version of dpsel."""
 
     def __init__(self, client: Any, patience: float, note: Callable[[str], None]) -> None:

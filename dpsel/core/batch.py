@@ -73,6 +73,6 @@ def rows_of(X: RealArray | Columns, which: slice | BoolArray) -> RealArray | Col
     return X.rows(which) if isinstance(X, Columns) else X[which]
 
 
-def cells_of(X: RealArray | Columns, rows: slice, columns: slice) -> RealArray:
+def matrix_of(X: RealArray | Columns, rows: slice, columns: slice) -> RealArray:
     """Return some rows of some of a batch's features, as a matrix."""
     return X.cells(rows, columns) if isinstance(X, Columns) else X[rows, columns]

@@ -11,7 +11,7 @@ from dpsel.errors import UsageError
 from dpsel.options import option, same_as
 from dpsel.preprocessing.options import Coding, Scale, ScalingMethod
 from dpsel.records import frozen
-from dpsel.selection.options import COLUMNS, Bounding, Columns, Drawing, Privacy
+from dpsel.selection.options import COLUMNS, Bounding, ColumnChoice, Drawing, Privacy
 
 SWEEP, OUTPUT = "Sweep", "Output"
 
@@ -94,7 +94,7 @@ class Conditions:
 
 
 @frozen(kw_only=True)
-class EvaluatedColumns(Columns):
+class EvaluatedColumns(ColumnChoice):
     """Which columns play which role, and how the labels of the target become numbers."""
 
     encode_target: bool = same_as(Coding, "encode_target")

@@ -20,8 +20,8 @@ from dpsel.planning.options import Guesses, Simulation, StandIn, TargetGuess, Wi
 from dpsel.planning.plan import Curve, Plan, completed, curve_of, tried_epsilons
 from dpsel.planning.request import (
     STRONGEST,
-    Design,
     Effects,
+    GuessedTable,
     PlanRequest,
     TargetKind,
     request_about,
@@ -111,7 +111,7 @@ def make_like_request(
         raise UsageError("--like goes with --k, not with --up-to")
     rows, features = table.rows.X.shape
     share = min(0.999, max(0.001, float((table.rows.y > 0).mean())))
-    design = Design(
+    design = GuessedTable(
         rows if guesses.rows is None else guesses.rows,
         features,
         Effects.of(np.clip(table.effects, _WEAKEST, STRONGEST).tolist()),

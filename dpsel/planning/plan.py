@@ -15,7 +15,7 @@ from dpsel.planning.request import (
     auc_of_correlation,
     odds,
 )
-from dpsel.planning.shares import CLIP, Wanted, methods_for, shares_of
+from dpsel.planning.shares import CLIP, DrawSettings, methods_for, shares_of
 from dpsel.planning.simulate import simulate, simulate_each
 from dpsel.records import frozen
 from dpsel.reporter import Reporter, ticks
@@ -286,9 +286,9 @@ def completed(
     )
 
 
-def _wanted(request: PlanRequest) -> Wanted:
+def _wanted(request: PlanRequest) -> DrawSettings:
     """Return what to draw from every table."""
-    return Wanted(request.k, request.up_to, request.neighbors, _DRAWS, request.seed)
+    return DrawSettings(request.k, request.up_to, request.neighbors, _DRAWS, request.seed)
 
 
 def _picks(request: PlanRequest, epsilon: float) -> int:

@@ -75,7 +75,7 @@ class Effects:
 
 
 @frozen
-class Design:
+class GuessedTable:
     """A table as it is guessed to be."""
 
     rows: int
@@ -95,7 +95,7 @@ class Design:
                 f"got {self.effects.count}"
             )
 
-    def off(self, factor: float, *, matter: bool) -> "Design":
+    def off(self, factor: float, *, matter: bool) -> "GuessedTable":
         """Return the table with all guesses multiplied by a factor."""
         rows = min(MOST_ROWS, max(2, round(self.rows * factor)))
         effects = self.effects.times(factor)
@@ -109,7 +109,7 @@ class Design:
 class PlanRequest:
     """Everything that a plan depends on."""
 
-    design: Design
+    design: GuessedTable
     k: int
     up_to: bool
     epsilons: tuple[float, ...]
@@ -123,7 +123,7 @@ class PlanRequest:
     seed: int
 
     @property
-    def scenarios(self) -> tuple[Design, Design, Design]:
+    def scenarios(self) -> tuple[GuessedTable, GuessedTable, GuessedTable]:
         """Return the table if it is worse than guessed, as guessed, and better than guessed."""
         design, guessed = self.design, self.matter_guessed
         return (
@@ -142,7 +142,7 @@ def make_plan_request(
     kind = _kind(target)
     k = asked_picks(wish)
     effects = _effects(guesses, kind, k)
-    design = Design(guesses.rows, guesses.features, effects, kind)
+    design = GuessedTable(guesses.rows, guesses.features, effects, kind)
     check_k(k, design.features)
     # Draws from wide tables take long, so there are fewer of these.
     tables = _TABLES if design.features <= _WIDE else _WIDE_TABLES
@@ -150,7 +150,7 @@ def make_plan_request(
 
 
 def request_about(
-    design: Design, wish: Wish, guesses: Guesses, simulation: Simulation, usual_tables: int
+    design: GuessedTable, wish: Wish, guesses: Guesses, simulation: Simulation, usual_tables: int
 ) -> PlanRequest:
     """Return the request about a table, whether its design is guessed or read from a stand-in."""
     return PlanRequest(

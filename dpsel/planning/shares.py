@@ -34,7 +34,7 @@ from dpsel.planning.simulate import (
     SIMULATED_ROWS,
     Simulated,
     null_scores,
-    standardized,
+    standard_target,
     target_of,
 )
 from dpsel.records import frozen
@@ -50,7 +50,7 @@ _WEIGHT_STEPS = 256
 
 
 @frozen
-class Wanted:
+class DrawSettings:
     """What to draw from every table."""
 
     k: int
@@ -75,7 +75,7 @@ def methods_for(classes: int, *, up_to: bool) -> tuple[Method, ...]:
     return (Method.STUMP, Method.KENDALL, Method.DP_SIS)
 
 
-def shares_of(method: Method, simulated: Simulated, wanted: Wanted) -> Shares:
+def shares_of(method: Method, simulated: Simulated, wanted: DrawSettings) -> Shares:
     """Return the shares of right picks of a method on simulated tables."""
     if method is Method.STUMP:
         return StumpShares(simulated, wanted)
@@ -85,7 +85,7 @@ def shares_of(method: Method, simulated: Simulated, wanted: Wanted) -> Shares:
 class _Tables:
     """The scores of all features of each table; those of features that matter come first."""
 
-    def __init__(self, simulated: Simulated, wanted: Wanted) -> None:
+    def __init__(self, simulated: Simulated, wanted: DrawSettings) -> None:
         self._simulated, self._wanted = simulated, wanted
         rng = seeded_generator(derived_seed(wanted.seed, "others"))
         size = max(simulated.others, simulated.pool.shape[1])
@@ -116,7 +116,7 @@ def _drawn_by(method: Method) -> DrawnBy:
 class ScoreShares:
     """A method that spends all of epsilon on its draw: kendall or dp-sis."""
 
-    def __init__(self, method: Method, simulated: Simulated, wanted: Wanted) -> None:
+    def __init__(self, method: Method, simulated: Simulated, wanted: DrawSettings) -> None:
         """Score all tables."""
         self._wanted, self._tables = wanted, _Tables(simulated, wanted)
         self._drawn_by = _drawn_by(method)
@@ -152,7 +152,7 @@ class _Scored:
     def of(score: str, simulated: Simulated, neighbors: Neighbors) -> "_Scored":
         """Score the columns as `select` would."""
         two = simulated.design.target.classes == 2
-        y = simulated.y if two else standardized(simulated.y)
+        y = simulated.y if two else standard_target(simulated.y)
         X = np.hstack([simulated.signals, simulated.pool])
         target = UNIT_INTERVAL if two else Interval(-CLIP, CLIP)
         one = np.full(X.shape[1], CLIP)
@@ -173,7 +173,7 @@ class _Scored:
 class StumpShares:
     """stump, which first pays for the weights of rows, and draws them for every table."""
 
-    def __init__(self, simulated: Simulated, wanted: Wanted) -> None:
+    def __init__(self, simulated: Simulated, wanted: DrawSettings) -> None:
         """Sort the features of all tables."""
         self._simulated, self._wanted = simulated, wanted
         self._tables = _Tables(simulated, wanted)
@@ -270,7 +270,7 @@ class DrawnWeights:
 class TargetWeights:
     """The weights of rows by their target, as `select` draws them, and what they cost."""
 
-    def __init__(self, simulated: Simulated, wanted: Wanted) -> None:
+    def __init__(self, simulated: Simulated, wanted: DrawSettings) -> None:
         """Take a target with as many rows as can make a difference."""
         self._wanted, self._y, self._design = wanted, simulated.y, simulated.design
         kind = simulated.design.target

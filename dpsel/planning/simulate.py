@@ -4,7 +4,7 @@ A table of up to 1000 rows is simulated with all of its rows. For a larger one w
 n0 = 1000 are simulated and the scores are scaled up. The score of a feature that does not matter
 grows like sqrt(n), so it is multiplied by sqrt(n / n0). The score of a feature that matters grows
 like n r, for a correlation r. If r is weak, the 1000 rows get a stronger correlation, so that the
-score exceeds the noise as much as it would in n rows. See `Scaling`.
+score exceeds the noise as much as it would in n rows. See `ScoreFactors`.
 
 Of the features that do not matter, a pool of some hundreds is simulated. A wider table draws its
 scores from their distribution, whose tail is that of a normal or a Brownian bridge: the square of a
@@ -19,7 +19,7 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.randomness import derived_seed, seeded_generator
-from dpsel.planning.request import Design, TargetKind, class_shift
+from dpsel.planning.request import GuessedTable, TargetKind, class_shift
 from dpsel.records import frozen
 
 SIMULATED_ROWS = 1000
@@ -34,7 +34,7 @@ _TAIL, _FITTED = 0.04, 0.25
 
 
 @frozen
-class Scaling:
+class ScoreFactors:
     """The factors from scores of the simulated rows to scores of all rows."""
 
     noise: float
@@ -45,19 +45,19 @@ class Scaling:
     """The factor for the score of each feature that matters."""
 
     @staticmethod
-    def of(rows: int, effects: FloatArray) -> "Scaling":
+    def of(rows: int, effects: FloatArray) -> "ScoreFactors":
         """Return the scaling for these correlations; for small tables all factors are 1."""
         ratio = max(1.0, rows / SIMULATED_ROWS)
         stretch = np.minimum(math.sqrt(ratio), np.maximum(1.0, _CLEAR / effects))
-        return Scaling(math.sqrt(ratio), effects * stretch, ratio / stretch)
+        return ScoreFactors(math.sqrt(ratio), effects * stretch, ratio / stretch)
 
 
 @frozen
 class Simulated:
     """Some simulated tables of a design, which share the target and the pool of features."""
 
-    design: Design
-    scaling: Scaling
+    design: GuessedTable
+    scaling: ScoreFactors
     y: FloatArray = field(repr=False)
     """The target. Two classes are -1 and 1, more classes are 0, 1, 2, ..."""
     signals: FloatArray = field(repr=False)
@@ -81,16 +81,16 @@ class Simulated:
         return self.design.features - self.matter
 
 
-def simulate(design: Design, tables: int, seed: int) -> Simulated:
+def simulate(design: GuessedTable, tables: int, seed: int) -> Simulated:
     """Simulate tables of a design. Nothing private is touched."""
     return simulate_each(design, np.tile(design.effects.each, (tables, 1)), seed)
 
 
-def simulate_each(design: Design, effects: FloatArray, seed: int) -> Simulated:
+def simulate_each(design: GuessedTable, effects: FloatArray, seed: int) -> Simulated:
     """Simulate tables of a design, each with its own row of effects."""
     rng = seeded_generator(derived_seed(seed, "plan"))
     rows = min(design.rows, SIMULATED_ROWS)
-    scaling = Scaling.of(design.rows, effects)
+    scaling = ScoreFactors.of(design.rows, effects)
     y = target_of(design.target, rows)
     pool = rng.standard_normal((rows, POOL))
     each = scaling.effects.reshape(-1)
@@ -127,10 +127,10 @@ def _signal_part(
         means = rng.standard_normal((kind.classes, len(effects)))
         means = (means - means.mean(axis=0)) / means.std(axis=0)
         return np.asarray(effects * means[y.astype(np.int64)])
-    return np.outer(standardized(y), effects)
+    return np.outer(standard_target(y), effects)
 
 
-def standardized(y: FloatArray) -> FloatArray:
+def standard_target(y: FloatArray) -> FloatArray:
     """Return a numeric target, scaled to mean 0 and variance 1."""
     return (y - _CENTER) / _DEVIATION
 

@@ -187,6 +187,6 @@ def asked_table(table: Any, purpose: Purpose, layout: RawLayout, reading: FileFo
         layout.label_key,
         reading,
     )
-    if purpose.person is not None and raw.turned:
+    if purpose.person is not None and raw.transposed:
         raise UsageError("--person needs a table with a sample a row, and columns for features")
     return raw

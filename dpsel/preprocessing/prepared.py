@@ -112,10 +112,10 @@ class Changes:
             )
         return notes
 
-    def cell_notes(self, prepared: Prepared, *, turned: bool) -> list[str]:
+    def cell_notes(self, prepared: Prepared, *, transposed: bool) -> list[str]:
         """Return notes for the holder about clipped and missing cells.
 
-        `turned` says that the raw table has features in rows.
+        `transposed` says that the raw table has features in rows.
         """
         notes = []
         if self.clipped > _MOST * self.cells:
@@ -123,7 +123,9 @@ class Changes:
                 str(Scale.NONE): "give public bounds with --bounds",
                 str(Scale.ROBUST): "give a larger --clip",
             }.get(prepared.provenance.scale, "give wider bounds")
-            unscaled = "write them as they are, with --as-is" if turned else "take the raw table"
+            unscaled = (
+                "write them as they are, with --as-is" if transposed else "take the raw table"
+            )
             notes.append(
                 f"{self.clipped / self.cells:.1%} of the cells were clipped; {remedy}, or for the "
                 f"methods stump and kendall, which need no scaling, {unscaled}"

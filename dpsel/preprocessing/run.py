@@ -58,7 +58,7 @@ def preprocess_table(
         Tested by: tests/cli/test_preprocess.py
     """
     open_again = raw.opener(labels_are_numbers=not request.wanted.labels)
-    if request.as_is and not raw.turned:
+    if request.as_is and not raw.transposed:
         raise UsageError(
             "--as-is is for tables that have to be transposed: give --features-in rows, if a row "
             "is a feature; else `dpsel select` reads this table as it is"
@@ -101,7 +101,7 @@ def _report(
     labels = None if raw.labels is None else public_place(raw.labels)
     reporter.table("what changed", changes.described(prepared))
     for note in (
-        *changes.cell_notes(prepared, turned=raw.turned),
+        *changes.cell_notes(prepared, transposed=raw.transposed),
         *changes.label_notes(prepared, target, labels),
     ):
         reporter.note(note)

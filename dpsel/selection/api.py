@@ -18,7 +18,7 @@ from dpsel.selection.options import (
     BaselinePrivacy,
     Blocks,
     Bounding,
-    Columns,
+    ColumnChoice,
     Drawing,
     Method,
     Privacy,
@@ -33,7 +33,7 @@ from dpsel.selection.run import Job, SelectJob, carry_out
 from dpsel.tables.formats import Reading
 from dpsel.tables.opening import own_names
 
-_RELEASE: tuple[type[Dataclass], ...] = (Columns, Bounding, Reading, Payment, Statement)
+_RELEASE: tuple[type[Dataclass], ...] = (ColumnChoice, Bounding, Reading, Payment, Statement)
 _SELECT = (*_RELEASE, TargetFacts, Privacy, Scoring, Drawing, DictionaryFile, Place)
 _BASELINE = (*_RELEASE, BaselinePrivacy, Blocks, VoteDrawing)
 
@@ -161,7 +161,7 @@ def select(
     # This must come first: before any other name is bound, the locals are the keywords.
     given = {**locals(), "dry_run": False}
     request = make_request(
-        record_of(Columns, given),
+        record_of(ColumnChoice, given),
         record_of(TargetFacts, given),
         record_of(Bounding, given),
         record_of(Privacy, given),
@@ -265,7 +265,7 @@ def baseline(
     from dpsel.selection.baseline import BaselineJob, baseline_run, make_baseline_request
 
     request = make_baseline_request(
-        record_of(Columns, given),
+        record_of(ColumnChoice, given),
         record_of(BaselinePrivacy, given),
         record_of(Blocks, given),
         record_of(Bounding, given),

@@ -46,7 +46,7 @@ from dpsel.selection.options import (
     BaselinePrivacy,
     Blocks,
     Bounding,
-    Columns,
+    ColumnChoice,
     Drawing,
     Method,
     Privacy,
@@ -103,7 +103,7 @@ class BaselineRequest:
 
 
 def make_baseline_request(
-    columns: Columns,
+    columns: ColumnChoice,
     privacy: BaselinePrivacy,
     blocks: Blocks,
     bounding: Bounding,

@@ -66,7 +66,7 @@ class FeatureColumns:
 
 
 @frozen(kw_only=True)
-class Columns(FeatureColumns):
+class ColumnChoice(FeatureColumns):
     """Which columns are the features and the target."""
 
     target: str = option("--target COLUMN", "The column to predict.")

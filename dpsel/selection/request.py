@@ -39,7 +39,7 @@ from dpsel.records import frozen
 from dpsel.selection.options import (
     METHODS,
     Bounding,
-    Columns,
+    ColumnChoice,
     Drawing,
     Method,
     Privacy,
@@ -121,7 +121,7 @@ class Request:
 
 
 def make_request(
-    columns: Columns,
+    columns: ColumnChoice,
     facts: TargetFacts,
     bounding: Bounding,
     privacy: Privacy,
@@ -204,7 +204,7 @@ def check_place(request: Request, scheduler: Scheduler | None) -> None:
 
 
 def _wanted(
-    columns: Columns,
+    columns: ColumnChoice,
     privacy: Privacy,
     coding: TargetCoding,
     bounds: PublicBounds | None,

@@ -12,7 +12,7 @@ from dpsel.dictionary.described import described, target_facts
 from dpsel.dictionary.facts import Dictionary
 from dpsel.dictionary.toml_file import parse_dictionary, read_dictionary
 from dpsel.errors import InputError
-from dpsel.selection.options import Columns, Privacy, TargetFacts
+from dpsel.selection.options import ColumnChoice, Privacy, TargetFacts
 from dpsel.tables.bounds_file import PublicBounds
 from dpsel.tables.columns import Column, Wanted, visible_columns
 
@@ -25,8 +25,13 @@ def load_dictionary(given: str | Path | Mapping[str, Any]) -> Dictionary:
 
 
 def fill_in_options(
-    dictionary: Dictionary, columns: Columns, facts: TargetFacts, privacy: Privacy, *, stump: bool
-) -> tuple[Columns, TargetFacts, Privacy]:
+    dictionary: Dictionary,
+    columns: ColumnChoice,
+    facts: TargetFacts,
+    privacy: Privacy,
+    *,
+    stump: bool,
+) -> tuple[ColumnChoice, TargetFacts, Privacy]:
     """Return the options, with those that were not given filled in from a dictionary.
 
     A given label or list of classes replaces all that the dictionary says about labels. Facts that

@@ -48,7 +48,7 @@ _NO_SEPARATOR = b"\x01"
 _FEW_CELLS = 50
 
 
-class Cells(Protocol):
+class TextCells(Protocol):
     """The cells of some rows, by the position of their column."""
 
     text: bytes
@@ -67,7 +67,7 @@ class Cells(Protocol):
         ...
 
 
-def cells_of(text: bytes, dialect: Dialect, columns: int) -> Cells:
+def cells_of(text: bytes, dialect: Dialect, columns: int) -> TextCells:
     """Return the cells of whole rows; wide, complete ones without quotes are read a faster way."""
     if columns >= _MANY_COLUMNS and b'"' not in text and _NO_SEPARATOR not in text:
         codes = np.frombuffer(text, dtype=np.uint8)
@@ -173,12 +173,12 @@ class _WideCells:
         ]
 
 
-def numbers_of(cells: Cells, positions: Sequence[int]) -> FloatArray:
+def numbers_of(cells: TextCells, positions: Sequence[int]) -> FloatArray:
     """Return columns as numbers, NaN for cells that are not numbers."""
     return _numbers(cells, cells.parsed(positions), positions)
 
 
-def marks_of(cells: Cells, positions: Sequence[int]) -> list[Any]:
+def marks_of(cells: TextCells, positions: Sequence[int]) -> list[Any]:
     """Return columns of labels or persons as Arrow texts, with a decimal point in numbers."""
     columns = cells.texts(positions)
     if cells.dialect.decimal == ".":
@@ -186,7 +186,7 @@ def marks_of(cells: Cells, positions: Sequence[int]) -> list[Any]:
     return [pointed_texts(column) for column in columns]
 
 
-def _numbers(cells: Cells, matrix: FloatArray, positions: Sequence[int]) -> FloatArray:
+def _numbers(cells: TextCells, matrix: FloatArray, positions: Sequence[int]) -> FloatArray:
     """Fill in numbers that the fast reader misses: truth words, and numbers followed by blanks.
 
     Which cells these are depends on each cell alone. Whether the text has any is checked first
@@ -206,7 +206,7 @@ def _numbers(cells: Cells, matrix: FloatArray, positions: Sequence[int]) -> Floa
     return matrix
 
 
-def _words(cells: Cells, matrix: FloatArray, positions: Sequence[int]) -> FloatArray:
+def _words(cells: TextCells, matrix: FloatArray, positions: Sequence[int]) -> FloatArray:
     """Fill in the cells that the fast reader takes for NaN: words, times and some numbers."""
     missing = np.isnan(matrix)
     if not missing.any():
@@ -334,7 +334,7 @@ class DelimitedTable:
         for text in self._text.texts():
             yield from cut_rows(text, len(self.columns))
 
-    def _cells(self, text: bytes) -> Cells:
+    def _cells(self, text: bytes) -> TextCells:
         """Return the cells of whole rows."""
         return cells_of(text, self._text.dialect, len(self.columns))
 
@@ -434,7 +434,7 @@ class DelimitedTable:
             refuse_features(columns, self.label)
 
 
-def _batch(cells: Cells, layout: Layout, rows: RowReader) -> Batch:
+def _batch(cells: TextCells, layout: Layout, rows: RowReader) -> Batch:
     """Return the features and the target of all rows of a text."""
     fill_in = _words if rows.words else _numbers
     if layout.labels:
@@ -449,7 +449,7 @@ def _batch(cells: Cells, layout: Layout, rows: RowReader) -> Batch:
     return rows.rows(y, person).batch(0, X)
 
 
-def _wordy(cells: Cells, positions: Sequence[int]) -> list[int]:
+def _wordy(cells: TextCells, positions: Sequence[int]) -> list[int]:
     """Return the columns with a word in two rows or more and a number in none."""
     if not positions:
         return []

@@ -25,7 +25,7 @@ from dpsel.tables.formats import (
     recognized_separator,
     stated_separator,
 )
-from dpsel.tables.parquet_footer import column_names
+from dpsel.tables.parquet_footer import footer_names
 
 _MOST_BYTES = 1 << 24
 
@@ -45,7 +45,7 @@ def header_names(place: str, written: FileFormat = AS_NAMED) -> list[str]:
         first = file.read(8)
     found = written.input_format or format_of(path.name, lambda: first)
     if found is InputFormat.PARQUET:
-        names = column_names(path)
+        names = footer_names(path)
     elif found is InputFormat.ARROW:
         names = _arrow_names(path)
     else:

@@ -198,7 +198,7 @@ def _shape(footer: bytes) -> FooterShape:
     return FooterShape(deepest - 1, rows >> 1, names)
 
 
-def column_names(path: Path) -> list[str]:
+def footer_names(path: Path) -> list[str]:
     """Return the names of a file's outermost columns and groups; none if the footer is unusual."""
     with path.open("rb") as file:
         size = _footer_size(file)

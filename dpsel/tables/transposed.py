@@ -354,7 +354,7 @@ class RawTable:
     written: FileFormat = AS_NAMED
 
     @property
-    def turned(self) -> bool:
+    def transposed(self) -> bool:
         """Return whether it has one feature per row; with a label key it is a GEO series matrix."""
         return self.orientation is Orientation.ROWS or self.label_key is not None
 
@@ -420,9 +420,9 @@ class RawTable:
     ) -> Callable[[], Table]:
         """Return a function that opens a table that was read already, under its file's name."""
         if isinstance(table, TransposedTable):
-            turned = table.numbered() if labels_are_numbers else table
-            turned.provenance = before
-            return lambda: turned
+            transposed = table.numbered() if labels_are_numbers else table
+            transposed.provenance = before
+            return lambda: transposed
         if labels_are_numbers:
             table = _with_numbers(table, self.target)
         if before is not None:

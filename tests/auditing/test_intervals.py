@@ -12,7 +12,7 @@ from dpsel.auditing.laws import Law, subset_law
 from dpsel.auditing.loss import (
     PARTS,
     Outcome,
-    Tally,
+    OutcomeCounts,
     disagreement,
     expected_bound,
     highest_chance,
@@ -48,7 +48,7 @@ def test_bounds_are_those_of_clopper_and_pearson() -> None:
     assert found == pytest.approx((exact.low, exact.high), rel=1e-9)
 
 
-def drawn(laws: tuple[Law, Law], samples: int, rng: np.random.Generator) -> Tally:
+def drawn(laws: tuple[Law, Law], samples: int, rng: np.random.Generator) -> OutcomeCounts:
     """Return a tally from two laws."""
     counters: dict[tuple[int, int], Counter[Outcome]] = {}
     for which, law in enumerate(laws):
@@ -56,7 +56,7 @@ def drawn(laws: tuple[Law, Law], samples: int, rng: np.random.Generator) -> Tall
             counts = rng.multinomial(samples // PARTS, np.array(list(law.values())))
             pairs: Sequence[tuple[Outcome, int]] = list(zip(law, counts.tolist(), strict=True))
             counters[which, part] = Counter({key: count for key, count in pairs if count})
-    return Tally.of(counters)
+    return OutcomeCounts.of(counters)
 
 
 def laws_at(epsilon: float) -> tuple[Law, Law]:
@@ -115,7 +115,7 @@ def test_a_set_shows_what_no_single_outcome_does() -> None:
 
 
 def test_an_outcome_never_drawn_leaves_the_loss_without_an_upper_bound() -> None:
-    tally = Tally.of({place: Counter({"a": 50}) for place in PLACES})
+    tally = OutcomeCounts.of({place: Counter({"a": 50}) for place in PLACES})
     assert loss_bounds(tally, 2, 0.0, 0.1).upper == math.inf
     assert loss_bounds(tally, 1, 0.0, 0.1).upper < 0.2
     assert loss_bounds(tally, 1, 0.0, 0.1).lower == 0.0
@@ -126,7 +126,7 @@ def test_the_visible_loss_is_what_the_clearest_draws_would_show() -> None:
         (which, part): Counter({"ab"[which]: 250}) for which, part in PLACES
     }
     for delta in (0.0, 0.1):
-        bounds = loss_bounds(Tally.of(counters), 2, delta, 1e-6)
+        bounds = loss_bounds(OutcomeCounts.of(counters), 2, delta, 1e-6)
         assert bounds.lower == pytest.approx(visible_loss(1000, 2, delta, 1e-6), rel=0.02)
     assert visible_loss(10, 20, 0.0, 1e-6) < 0
 
@@ -151,7 +151,7 @@ def test_a_law_is_contradicted_by_draws_of_another_and_by_outcomes_it_does_not_k
     rng = np.random.default_rng(5)
     assert disagreement(drawn(laws, 200_000, rng), laws, 20, ALPHA) is None
     assert disagreement(drawn(other, 2_000_000, rng), laws, 20, ALPHA) is not None
-    strange = Tally.of({place: Counter({"x": 100}) for place in PLACES})
+    strange = OutcomeCounts.of({place: Counter({"x": 100}) for place in PLACES})
     assert disagreement(strange, laws, 20, ALPHA) is not None
     # Nobody drew (3, 4, 5), which the law says is frequent.
     certain: Law = {(3, 4, 5): 1.0}

@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 from dpsel.auditing.certificate import Verdict
-from dpsel.auditing.loss import PARTS, Tally
+from dpsel.auditing.loss import PARTS, OutcomeCounts
 from dpsel.auditing.mechanism import (
-    Draws,
+    DrawTask,
     audit_mechanism,
     draw_some,
     mechanism_certificate,
@@ -86,11 +86,11 @@ def test_right_mechanisms_are_refused_no_more_often_than_said() -> None:
     pairs = score_pairs(request)
     alarms = []
     for seed in range(400):
-        tally = Tally.of(
+        tally = OutcomeCounts.of(
             {
                 (which, part): draw_some(
                     request.target,
-                    Draws(
+                    DrawTask(
                         (pairs[0].scores, pairs[0].neighbor)[which], 1_000, 1_000 * seed + number
                     ),
                 )

@@ -8,7 +8,7 @@ import pytest
 
 from dpsel.cards.pages import markdown_card
 from dpsel.cards.record import published
-from dpsel.cards.words import Words, card_of, chance, odds
+from dpsel.cards.words import Words, card_of, chance, odds_text
 from tests.cards.records import fields, ledger_with, record
 
 
@@ -24,15 +24,15 @@ def sentences(section: str, **changes: Any) -> str:
 
 @pytest.mark.parametrize("epsilon", [1e-9, 0.1, 0.5, 1, 2, 5, 6.9, 10, 20, 50.0, 700.0])
 def test_odds_are_those_of_the_closed_form_and_never_too_small(epsilon: float) -> None:
-    shown = float(odds(epsilon).replace(",", "").replace(" x 10^", "e"))
+    shown = float(odds_text(epsilon).replace(",", "").replace(" x 10^", "e"))
     assert math.exp(epsilon) <= shown * (1 + 1e-12)
     assert shown <= math.exp(epsilon) * 1.0101
 
 
 def test_odds_are_written_to_be_read() -> None:
-    assert [odds(e) for e in (0.1, 1, 2, 5, 10)] == ["1.11", "2.72", "7.39", "149", "22,100"]
-    assert odds(30) == "1.07 x 10^13"
-    assert odds(1e300) == "a number without a practical limit"
+    assert [odds_text(e) for e in (0.1, 1, 2, 5, 10)] == ["1.11", "2.72", "7.39", "149", "22,100"]
+    assert odds_text(30) == "1.07 x 10^13"
+    assert odds_text(1e300) == "a number without a practical limit"
     assert [chance(e) for e in (0.1, 1, 2)] == [f"at most {p} %" for p in ("52.5", "73.2", "88.1")]
     assert chance(10) == chance(1e300) == "more than 99.9 %"
 

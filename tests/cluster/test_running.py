@@ -9,7 +9,7 @@ import pytest
 
 from dpsel import __version__
 from dpsel.cluster.connection import connected
-from dpsel.cluster.dask import Crew
+from dpsel.cluster.dask import DaskCrew
 from dpsel.cluster.place import Scheduler
 from dpsel.cluster.tasks import TaskError, do_task
 from dpsel.errors import ClusterError
@@ -26,7 +26,7 @@ LONG: dict[str, Any] = {"distributed.comm.timeouts.connect": "10h"}
 
 
 @contextmanager
-def cluster_at(address: str, workers: int = 1, **settings: Any) -> Iterator[Crew]:
+def cluster_at(address: str, workers: int = 1, **settings: Any) -> Iterator[DaskCrew]:
     import dask
 
     notes: list[str] = []

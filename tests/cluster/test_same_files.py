@@ -81,18 +81,18 @@ def test_a_copy_that_changes_between_two_shares_is_noticed(
     own: Processes, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its first and last bytes stay the same, and so does the file that the caller sees."""
-    from dpsel.cluster.dask import Crew
+    from dpsel.cluster.dask import DaskCrew
 
     path = own.folder / "t.parquet"
     for place in (here / "t.parquet", path):
         WRITERS["t.parquet"](FRAME, place)
-    right = Crew.totals
+    right = DaskCrew.totals
 
-    def changing(crew: Crew, work: Any, shards: Any, progress: Any) -> Any:
+    def changing(crew: DaskCrew, work: Any, shards: Any, progress: Any) -> Any:
         yield from right(crew, work, shards[:1], progress)
         os.utime(path, (1, 1))
         yield from right(crew, work, shards[1:], progress)
 
-    monkeypatch.setattr(Crew, "totals", changing)
+    monkeypatch.setattr(DaskCrew, "totals", changing)
     with pytest.raises(InputError, match="was changed while it was read"):
         selected("t.parquet", own)

@@ -15,8 +15,8 @@ from dpsel.errors import UsageError
 from dpsel.planning.options import Guesses, Simulation, TargetGuess, Wish
 from dpsel.planning.plan import Curve, Plan, advise, first_reached, make_plan, rising
 from dpsel.planning.request import (
-    Design,
     Effects,
+    GuessedTable,
     PlanRequest,
     TargetKind,
     auc_of_correlation,
@@ -24,7 +24,7 @@ from dpsel.planning.request import (
     make_plan_request,
     odds,
 )
-from dpsel.planning.shares import Wanted, methods_for, shares_of
+from dpsel.planning.shares import DrawSettings, methods_for, shares_of
 from dpsel.planning.simulate import simulate
 from dpsel.planning.text import plan_text
 from dpsel.selection.options import Method
@@ -191,10 +191,10 @@ def test_a_single_effect_stands_for_a_spread_and_a_list_for_itself() -> None:
 EPSILONS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
-def design_of(known: Known, factor: float = 1.0) -> Design:
+def design_of(known: Known, factor: float = 1.0) -> GuessedTable:
     """Return a design as a plan knows it, with guesses that are off by a factor."""
     kind = TargetKind(known.classes) if known.share is None else TargetKind(2, known.share)
-    design = Design(known.rows, known.features, Effects.of(known.effects), kind)
+    design = GuessedTable(known.rows, known.features, Effects.of(known.effects), kind)
     return design.off(factor, matter=False)
 
 
@@ -206,7 +206,7 @@ def unsaturated(shares: Any, known: Known, k: int) -> Any:
 
 def expected(known: Known, method: Any, k: int) -> Any:
     simulated = simulate(design_of(known), 16, seed=0)
-    shares = shares_of(method, simulated, Wanted(k, False, Neighbors.ADD_REMOVE, 10, 0))
+    shares = shares_of(method, simulated, DrawSettings(k, False, Neighbors.ADD_REMOVE, 10, 0))
     return np.array([shares.at(epsilon).mean() for epsilon in EPSILONS])
 
 

@@ -10,17 +10,23 @@ from dpsel.core.guarantee import Neighbors
 from dpsel.core.randomness import SeededRandomness
 from dpsel.core.scores.stump import UNIT, Cells, WeightRule, stump_scores
 from dpsel.core.target import balanced_by_share
-from dpsel.planning.request import Design, Effects, TargetKind
-from dpsel.planning.shares import DrawnWeights, SortedColumns, TargetWeights, Wanted, shares_of
-from dpsel.planning.simulate import Scaling, null_scores, simulate, target_of
+from dpsel.planning.request import Effects, GuessedTable, TargetKind
+from dpsel.planning.shares import (
+    DrawnWeights,
+    DrawSettings,
+    SortedColumns,
+    TargetWeights,
+    shares_of,
+)
+from dpsel.planning.simulate import ScoreFactors, null_scores, simulate, target_of
 from dpsel.selection.options import Method
 
 ONE = np.ones(1)
-WANTED = Wanted(3, False, Neighbors.ADD_REMOVE, 4, 0)
+WANTED = DrawSettings(3, False, Neighbors.ADD_REMOVE, 4, 0)
 
 
-def design(rows: int, kind: TargetKind, effect: float = 0.3, features: int = 40) -> Design:
-    return Design(rows, features, Effects(3, effect, effect), kind)
+def design(rows: int, kind: TargetKind, effect: float = 0.3, features: int = 40) -> GuessedTable:
+    return GuessedTable(rows, features, Effects(3, effect, effect), kind)
 
 
 @pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(3, 10)])
@@ -52,13 +58,13 @@ def test_features_have_the_correlations_that_were_guessed(kind: TargetKind) -> N
 
 def test_a_small_table_is_simulated_as_it_is_and_a_large_one_by_factors() -> None:
     effects = np.array([[0.5, 0.02]])
-    small = Scaling.of(1000, effects)
+    small = ScoreFactors.of(1000, effects)
     assert (small.noise, small.effects.tolist(), small.signals.tolist()) == (
         1.0,
         effects.tolist(),
         [[1.0, 1.0]],
     )
-    large = Scaling.of(100_000, effects)
+    large = ScoreFactors.of(100_000, effects)
     # A clear effect stays, and its score grows with the rows; a weak one grows with their root,
     # and so does its score.
     assert large.effects.tolist() == [[0.5, pytest.approx(0.2)]]
@@ -99,7 +105,7 @@ def test_the_target_is_paid_for_as_in_select(kind: TargetKind, left: float) -> N
 
 def test_up_to_counts_the_rows_and_picks_what_epsilon_carries() -> None:
     simulated = simulate(design(50, TargetKind()), 1, seed=0)
-    wanted = Wanted(10, True, Neighbors.ADD_REMOVE, 4, 0)
+    wanted = DrawSettings(10, True, Neighbors.ADD_REMOVE, 4, 0)
     parts, k = TargetWeights(simulated, wanted).paid(1.0)
     assert k == 1
     assert [part.name for part in parts.parts] == ["number of rows", MEDIAN, SELECTION]
@@ -119,7 +125,7 @@ def test_weights_of_little_epsilon_are_off_balance_and_of_much_are_not() -> None
 @pytest.mark.parametrize("method", [Method.STUMP, Method.KENDALL, Method.DP_SIS])
 def test_all_is_found_with_much_epsilon_and_chance_alone_with_next_to_none(method: Method) -> None:
     simulated = simulate(design(1000, TargetKind(2, 0.4), effect=0.6), 6, seed=3)
-    shares = shares_of(method, simulated, Wanted(3, False, Neighbors.ADD_REMOVE, 30, 3))
+    shares = shares_of(method, simulated, DrawSettings(3, False, Neighbors.ADD_REMOVE, 30, 3))
     assert shares.at(20.0).tolist() == [1.0] * 6
     # 540 picks, of which 3 in 40 are right by chance: above 0.16 for one seed in a million.
     assert shares.at(1e-6).mean() < 0.16

@@ -12,7 +12,7 @@ import pytest
 
 from dpsel.tables.formats import FileFormat
 from dpsel.tables.header import header_names
-from dpsel.tables.parquet_footer import column_names
+from dpsel.tables.parquet_footer import footer_names
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_names_of_parquet_are_those_of_its_schema(tmp_path: Path, columns: int) 
     path = tmp_path / "t.parquet"
     frame = pl.DataFrame({f"column {j}": [float(j), 1.0] for j in range(columns)})
     frame.write_parquet(path)
-    assert column_names(path) == frame.columns
+    assert footer_names(path) == frame.columns
     assert header_names(str(path)) == frame.columns
 
 
@@ -108,7 +108,7 @@ def test_of_nested_columns_the_outermost_is_named(tmp_path: Path) -> None:
         }
     )
     frame.write_parquet(tmp_path / "t.parquet")
-    assert column_names(tmp_path / "t.parquet") == frame.columns
+    assert footer_names(tmp_path / "t.parquet") == frame.columns
 
 
 def test_damaged_parquet_has_no_names(tmp_path: Path) -> None:

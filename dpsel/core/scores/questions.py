@@ -25,7 +25,7 @@ _KEY_BITS = 64
 _SCATTER = np.uint64(0x9E3779B97F4A7C15)
 
 
-class Asked:
+class TaggedCells:
     """Cells of one kind, numbers or words, with the weights of their rows.
 
     The tag of a cell is its row's group, or 0 if the cell is missing. Tag 0 has weight 0, so the
@@ -77,7 +77,7 @@ class Asked:
         for weights in self.weights:
             yield np.cumsum(weights.take(tags), axis=1)
 
-    def some(self, columns: BoolArray) -> "Asked":
+    def some(self, columns: BoolArray) -> "TaggedCells":
         """Return a copy with the tags and sums of some columns; keys are not needed any more."""
         part = copy(self)
         part.tags = self.tags[columns] if len(self.tags) > 1 else self.tags
@@ -91,7 +91,7 @@ def are_sorted(rows: int, groups: int) -> bool:
     return rows <= _FEW_ROWS or groups > _MOST_GROUPS
 
 
-def ask(asked: Asked, best: IntArray) -> None:
+def ask(cells: TaggedCells, best: IntArray) -> None:
     """Raise `best`, for every round and column, to the best question about these cells.
 
     In long columns only "is x = v?" is asked: thresholds are left to `ask_in_bins`.
@@ -100,65 +100,65 @@ def ask(asked: Asked, best: IntArray) -> None:
         Guarantee: none; the result is private input for a mechanism.
         Tested by: tests/core/test_stump.py
     """
-    if are_sorted(asked.keys.shape[1], asked.weights.shape[1]):
-        _sort_and_ask(asked, best)
+    if are_sorted(cells.keys.shape[1], cells.weights.shape[1]):
+        _sort_and_ask(cells, best)
         return
-    for column in range(len(asked.keys)):
-        _count_and_ask(asked, column, best[:, column])
+    for column in range(len(cells.keys)):
+        _count_and_ask(cells, column, best[:, column])
 
 
-def _sort_and_ask(asked: Asked, best: IntArray) -> None:
+def _sort_and_ask(cells: TaggedCells, best: IntArray) -> None:
     """Raise `best`, for every round and column, by sorting all columns at once."""
-    packed = asked.packed(asked.keys, asked.tags)
-    ends = _run_ends(packed >> asked.bits)
+    packed = cells.packed(cells.keys, cells.tags)
+    ends = _run_ends(packed >> cells.bits)
     distinct: BoolArray = np.asarray(ends.all(axis=1))
     if distinct.all():
-        _ask_distinct(asked, packed, best)
+        _ask_distinct(cells, packed, best)
     elif not distinct.any():
-        _ask_runs(asked, packed, ends, best)
+        _ask_runs(cells, packed, ends, best)
     else:
         tied: BoolArray = ~distinct
         parts = best[:, distinct], best[:, tied]
-        _ask_distinct(asked.some(distinct), packed[distinct], parts[0])
-        _ask_runs(asked.some(tied), packed[tied], ends[tied], parts[1])
+        _ask_distinct(cells.some(distinct), packed[distinct], parts[0])
+        _ask_runs(cells.some(tied), packed[tied], ends[tied], parts[1])
         best[:, distinct], best[:, tied] = parts
 
 
-def _ask_distinct(asked: Asked, packed: WordArray, best: IntArray) -> None:
+def _ask_distinct(cells: TaggedCells, packed: WordArray, best: IntArray) -> None:
     """Raise `best` for columns in which no key occurs twice.
 
     This is for speed: it takes half the time of `_ask_runs`, which gives the same result.
     """
-    for index, running in enumerate(asked.running(packed)):
+    for index, running in enumerate(cells.running(packed)):
         # Every value has one cell. Only extremes matter, so the cells need not be sorted.
-        values = asked.weights[index].take(asked.tags.view(np.int64))
-        questions = [(values, asked.every[index])]
-        if asked.numbers is not None:
-            questions.append((running, asked.numbers[index]))
+        values = cells.weights[index].take(cells.tags.view(np.int64))
+        questions = [(values, cells.every[index])]
+        if cells.numbers is not None:
+            questions.append((running, cells.numbers[index]))
         for yes, totals in questions:
             for extreme in (yes.max(axis=1), yes.min(axis=1)):
                 np.maximum(best[index], np.abs(2 * extreme - totals), out=best[index])
 
 
-def _ask_runs(asked: Asked, packed: WordArray, ends: BoolArray, best: IntArray) -> None:
+def _ask_runs(cells: TaggedCells, packed: WordArray, ends: BoolArray, best: IntArray) -> None:
     """Raise `best` for columns whose runs of equal keys end at `ends`."""
     places = np.flatnonzero(ends)
     runs = np.count_nonzero(ends, axis=1)
     firsts = np.cumsum(runs) - runs
-    for index, running in enumerate(asked.running(packed)):
+    for index, running in enumerate(cells.running(packed)):
         sums = running.reshape(-1).take(places)
         values = np.diff(sums, prepend=0)
         # Running sums begin again in each column.
         values[firsts] = sums[firsts]
-        questions = [(values, asked.every[index])]
-        if asked.numbers is not None:
-            questions.append((sums, asked.numbers[index]))
+        questions = [(values, cells.every[index])]
+        if cells.numbers is not None:
+            questions.append((sums, cells.numbers[index]))
         for yes, totals in questions:
             for extreme in (np.maximum.reduceat(yes, firsts), np.minimum.reduceat(yes, firsts)):
                 np.maximum(best[index], np.abs(2 * extreme - totals), out=best[index])
 
 
-def _count_and_ask(asked: Asked, column: int, best: IntArray) -> None:
+def _count_and_ask(cells: TaggedCells, column: int, best: IntArray) -> None:
     """Raise `best`, for every round, to the best "is x = v?" about the words of one long column.
 
     Words are counted in bins that scatter them evenly. If the positive weights in a bin add up to
@@ -166,10 +166,10 @@ def _count_and_ask(asked: Asked, column: int, best: IntArray) -> None:
     |2 s - every| is at most 2 up - every or 2 (up - sums) + every. Only bins where this exceeds the
     best so far are opened, and of these only the ones that hold several words are sorted.
     """
-    bins = _Bins(*asked.column(column), asked.bits)
-    sums: IntArray = asked.weights @ bins.counts.T
-    up = np.maximum(asked.weights, 0) @ bins.counts.T
-    every, least = asked.every[:, column, np.newaxis], best[:, np.newaxis]
+    bins = _WordBins(*cells.column(column), cells.bits)
+    sums: IntArray = cells.weights @ bins.counts.T
+    up = np.maximum(cells.weights, 0) @ bins.counts.T
+    every, least = cells.every[:, column, np.newaxis], best[:, np.newaxis]
     may_beat = (2 * up - every > least) | (2 * (up - sums) + every > least)
     opened = np.asarray(may_beat.any(axis=0))
     inside = bins.inside(opened)
@@ -179,15 +179,15 @@ def _count_and_ask(asked: Asked, column: int, best: IntArray) -> None:
     inside = inside[several.take(bins.of(inside))]
     if not len(inside):
         return
-    keys, tags = asked.column(column)
-    packed = asked.packed(keys[np.newaxis, inside], tags[np.newaxis, inside])
-    places = np.flatnonzero(_run_ends(packed >> asked.bits))
-    for index, running in enumerate(asked.running(packed)):
+    keys, tags = cells.column(column)
+    packed = cells.packed(keys[np.newaxis, inside], tags[np.newaxis, inside])
+    places = np.flatnonzero(_run_ends(packed >> cells.bits))
+    for index, running in enumerate(cells.running(packed)):
         words = np.diff(running[0].take(places), prepend=0)
         best[index] = max(best[index], farthest(words, every[index, 0]))
 
 
-class _Bins:
+class _WordBins:
     """Counts of a column's words, by bin and tag."""
 
     def __init__(self, keys: WordArray, tags: WordArray, bits: np.uint64) -> None:

@@ -37,7 +37,7 @@ from dpsel.core.guarantee import Neighbors, Unit
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.cell_keys import number_keys, word_keys
 from dpsel.core.scores.float_bins import CELLS_AT_ONCE, Numbers, RowSlots, ask_in_bins
-from dpsel.core.scores.questions import Asked, are_sorted, ask
+from dpsel.core.scores.questions import TaggedCells, are_sorted, ask
 from dpsel.core.words import words_of
 from dpsel.errors import UsageError
 from dpsel.records import frozen
@@ -200,7 +200,7 @@ def _scores(cells: Cells, weights: RowWeights) -> IntArray:
     best: IntArray = np.abs(every)
     groups, values = weights.groups, weights.values
     if are_sorted(len(groups), values.shape[1]):
-        ask(Asked(number_keys(cells.numbers), groups, values, every, numbers), best)
+        ask(TaggedCells(number_keys(cells.numbers), groups, values, every, numbers), best)
     else:
         columns = Numbers(cells.numbers, not_numbers, every, numbers)
         values_left = ask_in_bins(columns, weights.slots, best)
@@ -208,9 +208,9 @@ def _scores(cells: Cells, weights: RowWeights) -> IntArray:
             # Only "is x = v?" is left, for which numbers can be treated like words.
             one = slice(column, column + 1)
             keys = number_keys(cells.numbers[one])
-            ask(Asked(keys, groups, values, every[:, one], None), best[:, one])
+            ask(TaggedCells(keys, groups, values, every[:, one], None), best[:, one])
     if words is not None:
-        ask(Asked(words, groups, values, every, None), best)
+        ask(TaggedCells(words, groups, values, every, None), best)
     return best
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray, NumberArray, RealArray
-from dpsel.core.batch import Batch, Columns, cells_of, rows_of
+from dpsel.core.batch import Batch, Columns, matrix_of, rows_of
 from dpsel.core.bounds import ONE, Bounds, Interval, bounded_integers, is_unit, unit_integers
 from dpsel.core.guarantee import MOST_ROWS, Neighbors, Unit
 from dpsel.core.scores.base import Scores
@@ -61,7 +61,7 @@ def _float_products(
         for column in range(0, columns, at_once):
             features = slice(column, column + at_once)
             sums[:, features] += products(
-                weights[:, rows], cells_of(X, rows, features), lower[features], upper[features]
+                weights[:, rows], matrix_of(X, rows, features), lower[features], upper[features]
             )
     return sums.astype(np.int64)
 
