@@ -34,7 +34,7 @@ from dpsel.budget.reports import (
     log_text,
     reservation_text,
 )
-from dpsel.cli.forms import form
+from dpsel.cli.forms import form, help_if_alone
 from dpsel.cli.options import Debugging
 from dpsel.errors import OutputError
 from dpsel.system.output import print_text
@@ -56,11 +56,7 @@ budget = typer.Typer(
 )
 
 
-@budget.callback(invoke_without_command=True)
-def _help_if_alone(context: typer.Context) -> None:
-    """Show the commands."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+budget.callback(invoke_without_command=True)(help_if_alone)
 
 
 @budget.command()

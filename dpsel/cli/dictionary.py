@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dpsel.cli.forms import form
+from dpsel.cli.forms import form, help_if_alone
 from dpsel.cli.options import Debugging, TableArgument, Terminal
 from dpsel.cli.terminal import TerminalReporter, say
 from dpsel.dictionary.options import Checking, Importing
@@ -32,11 +32,7 @@ dictionary = typer.Typer(
 )
 
 
-@dictionary.callback(invoke_without_command=True)
-def _help_if_alone(context: typer.Context) -> None:
-    """Show the commands."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+dictionary.callback(invoke_without_command=True)(help_if_alone)
 
 
 @dictionary.command()

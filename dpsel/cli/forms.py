@@ -149,6 +149,12 @@ class PlainGroup(TyperGroup, PlainCommand):
             super().format_help(ctx, formatter)
 
 
+def help_if_alone(context: typer.Context) -> None:
+    """Show the commands."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
 @contextmanager
 def plain_help(parameters: Sequence[Any]) -> Iterator[None]:
     """Make the help show flags without a value, arguments without a type, and defaults in words.

@@ -1,4 +1,4 @@
-"""Simulated tables of a design: the features that matter, and enough of those that do not.
+"""Simulated tables like the guessed one: the features that matter, and enough of those that do not.
 
 A table of up to 1000 rows is simulated with all of its rows. For a larger one with n rows,
 n0 = 1000 are simulated and the scores are scaled up. The score of a feature that does not matter

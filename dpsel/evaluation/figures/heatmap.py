@@ -128,7 +128,7 @@ def heatmap_figure(
         _label_axes(ax, list(names.values()), epsilons)
         _fill_cells(ax, mesh, values, marks)
         _colour_bar(figure, mesh, bar)
-        _words(figure, ax, f"k = {k_asked}", (first, second), count)
+        _words(figure, f"k = {k_asked}", (first, second), count)
     return figure
 
 
@@ -219,7 +219,7 @@ def _colour_bar(figure: Figure, mesh: Any, bar: Axes) -> None:
     bar.tick_params(length=0, pad=3)
 
 
-def _words(figure: Figure, ax: Axes, k_text: str, methods: tuple[str, str], count: int) -> None:
+def _words(figure: Figure, k_text: str, methods: tuple[str, str], count: int) -> None:
     """Write the heading above the cells, and the note about the test below them."""
     width, height = figure.get_size_inches()
     room = width - 0.2

@@ -4,7 +4,6 @@ import io
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -134,11 +133,6 @@ def png_bytes(figure: Figure) -> bytes:
     with drawing(Theme.LIGHT):
         figure.savefig(content, format="png", dpi=200, metadata=metadata)
     return content.getvalue()
-
-
-def save_png(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG."""
-    path.write_bytes(png_bytes(figure))
 
 
 def _description(figure: Figure, stamp_field: str) -> dict[str, str]:
