@@ -47,6 +47,8 @@ WATCHED = tuple(
     )
 )
 
+_MOST_SECONDS = 300
+
 
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
@@ -199,6 +201,8 @@ def die_at_line(last: int, count_place: str) -> None:
 
 def child(job: dict[str, Any]) -> None:
     """Run one job, and never return."""
+    # A fork may take with it a lock that a thread of polars held; then the job would never end.
+    signal.alarm(_MOST_SECONDS)
     for number, name in ((1, "out"), (2, "err")):
         place = os.open(job[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(place, number)
