@@ -410,7 +410,7 @@ def test_a_dry_run_without_a_ledger_prints_the_cost_alone(dpsel: Dpsel) -> None:
     assert (quoted["cost"]["epsilon"], quoted["ledger"], quoted["fits"]) == ("2", None, None)
 
 
-@pytest.mark.parametrize("epsilon", ["1e-101", "1e101", "5e-324"])
+@pytest.mark.parametrize("epsilon", ["1e-101", "1e101", "1e-200"])
 def test_an_epsilon_that_cannot_be_charged_is_refused(
     epsilon: str, place: Path, dpsel: Dpsel
 ) -> None:
@@ -420,6 +420,17 @@ def test_an_epsilon_that_cannot_be_charged_is_refused(
     assert "epsilon must be between 1e-100 and 1e+100 to be charged" in result.err
     assert spent(place) == []
     assert dpsel(*run).code == 0
+
+
+def test_an_epsilon_too_small_for_any_step_is_refused_with_and_without_a_ledger(
+    place: Path, dpsel: Dpsel
+) -> None:
+    run = ("select", "t.csv", *ASK, "--epsilon", "5e-324")
+    for options in ((), LEDGER):
+        result = dpsel(*run, *options)
+        assert (result.code, result.out) == (2, "")
+        assert result.err == "error: epsilon must be 1e-200 or more, got 4.94066e-324\n"
+    assert spent(place) == []
 
 
 def broken_file(place: Path) -> None:
