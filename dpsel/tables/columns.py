@@ -449,3 +449,13 @@ def _hint(name: str, names: Sequence[str]) -> str:
             return f"; a name has it as a part: if cells are separated so, give --separator {shown}"
     near = nearest(name, names)
     return "" if near is None else f"; did you mean '{near}'?"
+
+
+def refuse_wordy(
+    columns: Sequence[Column], wordy: Sequence[int], layout: Layout, label: str
+) -> None:
+    """Refuse columns without a type, by their positions, because they hold words."""
+    if layout.target in wordy:
+        refuse_target(Column(columns[layout.target].name, Kind.TEXT), label, labels=False)
+    if wordy:
+        refuse_features([columns[place]._replace(kind=Kind.TEXT) for place in wordy], label)

@@ -24,7 +24,7 @@ from dpsel.tables.cells import (
     text_numbers,
     with_decimal_points,
 )
-from dpsel.tables.columns import Column, Kind, Layout, refuse_features, refuse_target
+from dpsel.tables.columns import Column, Kind, Layout, refuse_wordy
 from dpsel.tables.delimited_rows import TEXT_BYTES, TextRows, cut_rows, rows_end
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import (
@@ -426,12 +426,7 @@ class DelimitedTable:
         wordy = _wordy(self._cells(text), features if layout.labels else (*features, layout.target))
         if wordy and longer:
             raise InputError(longer[0])
-        if layout.target in wordy:
-            target = Column(self.columns[layout.target].name, Kind.TEXT)
-            refuse_target(target, self.label, labels=False)
-        if wordy:
-            columns = [self.columns[position]._replace(kind=Kind.TEXT) for position in wordy]
-            refuse_features(columns, self.label)
+        refuse_wordy(self.columns, wordy, layout, self.label)
 
 
 def _batch(cells: TextCells, layout: Layout, rows: RowReader) -> Batch:

@@ -17,7 +17,7 @@ from dpsel.core.batch import Batch, Unreadable
 from dpsel.records import frozen
 from dpsel.tables.arrow import ArrowStreamTable
 from dpsel.tables.arrow_cells import is_text, kind_of
-from dpsel.tables.columns import Column, Kind, Layout, Use, refuse_features, refuse_target
+from dpsel.tables.columns import Column, Kind, Layout, Use, refuse_wordy
 from dpsel.tables.table import PendingBatch, RowReader
 
 # What pyarrow raises for arrays it cannot convert, such as texts that are not UTF-8.
@@ -167,16 +167,11 @@ class FrameTable(ArrowStreamTable):
             return
         from dpsel.tables.delimited import wordy_texts
 
-        read = (*layout.features, *(() if layout.labels else (layout.target,)))
+        features = () if layout.words else layout.features
+        read = (*features, *(() if layout.labels else (layout.target,)))
         untyped = [place for place in read if self.columns[place].kind is Kind.UNKNOWN]
-        wordy = {place for place in untyped if wordy_texts(self._first.column(place))}
-        if layout.target in wordy:
-            refuse_target(
-                self.columns[layout.target]._replace(kind=Kind.TEXT), self.label, labels=False
-            )
-        if wordy:
-            columns = [self.columns[place]._replace(kind=Kind.TEXT) for place in sorted(wordy)]
-            refuse_features(columns, self.label)
+        wordy = [place for place in untyped if wordy_texts(self._first.column(place))]
+        refuse_wordy(self.columns, sorted(set(wordy)), layout, self.label)
 
     def _unreadable(self, batch: Batch, layout: Layout) -> Unreadable:
         """Count the words in the first rows of untyped columns that are read as numbers."""

@@ -1,6 +1,7 @@
 """Raw tables: words and dates are cells for `stump`, and missing for methods of numbers."""
 
 import datetime
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import dpsel
 from dpsel.core.arrays import FloatArray
 from dpsel.core.bounds import UNIT_INTERVAL
 from dpsel.core.matrix import column_groups
@@ -123,3 +125,12 @@ def test_notes_about_cells_are_about_columns_of_numbers_only(place: Any) -> None
     notes = loaded(place).clipping
     assert any("'age' (100.0% clipped)" in note for note in notes)
     assert not any(name in note for note in notes for name in ("'ward'", "'born'", "north"))
+
+
+def test_words_among_the_objects_of_a_pandas_frame_are_read_too() -> None:
+    pandas = pytest.importorskip("pandas")
+    words = pandas.Series(["a", "b", "c", "a"] * 10, dtype=object)
+    frame = pandas.DataFrame({"word": words, "number": range(40), "y": (words == "a") * 1.0})
+    with warnings.catch_warnings(action="ignore"):  # notes for the holder
+        found = dpsel.evaluate(frame, target="y", k=1, epsilon=100, trials=2, method="stump")
+    assert found.results["accuracy"].to_list() == [1.0]
