@@ -15,6 +15,7 @@ from dpsel.cluster.dask import (
     configured_credentials,
     dask_config,
     dask_missing,
+    load_distributed,
     new_credentials,
     no_collections,
 )
@@ -164,8 +165,13 @@ def _shared_folder(place: str | None) -> Iterator[Path]:
 
 
 def _noting_job(jobqueue: Any, refusals: list[str]) -> Any:
-    """Return a class of SLURM jobs that records why a job was refused: Dask only logs that."""
+    """Return a class of SLURM jobs that records why a job was refused: Dask only logs that.
+
+    Its jobs also say that they are closed. Dask's do not, and a cluster with a refused job then
+    stops closing halfway.
+    """
     kind: Any = jobqueue.slurm.SLURMJob
+    closed = load_distributed().Status.closed
 
     class NotingJob(kind):  # type: ignore[misc]
         async def start(self) -> None:
@@ -174,6 +180,10 @@ def _noting_job(jobqueue: Any, refusals: list[str]) -> Any:
             except Exception as error:
                 refusals.append(_one_line(error))
                 raise
+
+        async def close(self) -> None:
+            await super().close()
+            self.status = closed
 
     return NotingJob
 

@@ -1,5 +1,6 @@
 """dask-jobqueue's real SLURM cluster, with jobs that run on this machine."""
 
+import gc
 import stat
 import urllib.error
 import urllib.request
@@ -18,7 +19,7 @@ from tests.cluster import work
 from tests.cluster.conftest import ended, send, started_dpsel, wait_until
 from tests.cluster.slurm import Slurm
 
-pytest.importorskip("dask_jobqueue", reason="SLURM needs dask-jobqueue")
+dask_jobqueue = pytest.importorskip("dask_jobqueue", reason="SLURM needs dask-jobqueue")
 pytest.importorskip("cryptography", reason="SLURM's workers need certificates")
 
 BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
@@ -51,6 +52,12 @@ def mode(place: Path) -> int:
     return stat.S_IMODE(place.stat().st_mode)
 
 
+def schedulers_left() -> list[str]:
+    """Return the states of schedulers in this process that were not closed to the end."""
+    found = [thing for thing in gc.get_objects() if isinstance(thing, dask_jobqueue.SLURMCluster)]
+    return [cluster.status.name for cluster in found if cluster.status.name != "closed"]
+
+
 def test_jobs_work_in_secret_and_leave_nothing(
     slurm: Slurm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,6 +87,7 @@ def test_jobs_work_in_secret_and_leave_nothing(
     assert "#SBATCH --output=/dev/null\n" in script
     assert slurm.job_numbers("cancelled") == slurm.job_numbers("sh") == [1, 2]
     wait_until(lambda: slurm.running() == [])
+    assert schedulers_left() == []
     assert list(slurm.spill.iterdir()) == []
     assert list(slurm.home.glob(".dpsel*")) == []
 
@@ -99,6 +107,7 @@ def test_a_refused_job_is_said_in_the_words_of_sbatch(
         "nobody"
     )
     assert list(slurm.spill.iterdir()) == []
+    assert schedulers_left() == []
 
 
 def test_where_there_is_no_slurm_it_is_said(
