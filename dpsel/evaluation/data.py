@@ -39,7 +39,7 @@ from dpsel.tables.opening import unchanged_table
 from dpsel.tables.places import has_scheme, public_place
 from dpsel.tables.sources import STDIN
 from dpsel.tables.spill import read_matrix
-from dpsel.tables.table import Table
+from dpsel.tables.table import RowReader, Table
 from dpsel.tables.transposed import RawTable, labels_of
 
 
@@ -283,12 +283,11 @@ class _Reading:
             return read_matrix(
                 table,
                 self.layout,
-                self.coding,
+                RowReader(self.coding, words=words),
                 self.reporter,
                 self.threads,
                 copies=_COPIES + _COPIES_OF_WORKER * self.threads,
                 clipping=self.bounds,
-                words=words,
             )
 
 

@@ -67,7 +67,7 @@ from dpsel.tables.cell_counts import cell_notes
 from dpsel.tables.formats import Reading
 from dpsel.tables.opening import open_table, unchanged
 from dpsel.tables.spill import memory_asked, read_matrix
-from dpsel.tables.table import Table
+from dpsel.tables.table import RowReader, Table
 
 _MOST_BLOCKS = 100_000
 # Memory that a method needs, as a multiple of the table: the rows are put together, and a LASSO
@@ -211,7 +211,7 @@ class BaselineJob:
             X, y, cells = read_matrix(
                 table,
                 layout,
-                common.coding,
+                RowReader(common.coding),
                 self._reporter,
                 common.threads,
                 copies=_COPIES,

@@ -22,7 +22,6 @@ from dpsel.system.process import reason
 from dpsel.system.threads import Threads
 from dpsel.tables.cell_counts import CellCounts
 from dpsel.tables.columns import Layout
-from dpsel.tables.labels import TargetCoding
 from dpsel.tables.opening import file_bytes
 from dpsel.tables.table import PendingBatch, RowReader, Table, read_batches
 
@@ -225,21 +224,19 @@ def _failure(error: OSError) -> InputError:
 def read_matrix(
     table: Table,
     layout: Layout,
-    coding: TargetCoding,
+    rows: RowReader,
     reporter: Reporter,
     threads: int,
     *,
     copies: float,
     clipping: Bounds | None,
     change: Callable[[Batch], Batch] | None = None,
-    words: bool = False,
 ) -> tuple[Matrix, FloatArray, CellCounts]:
     """Read all rows: the features, stored column by column, the target, and counts of cells.
 
     The counts say how many cells are clipped to `clipping`, missing or unreadable. If `copies` of
     the features would not fit in memory, the features are kept in a temporary file. `change` is
-    applied to every batch; it must look at each cell alone. With `words`, columns may be of any
-    type, and their cells are numbers and words.
+    applied to every batch; it must look at each cell alone.
 
     Privacy:
         Guarantee: none; the rows are private.
@@ -260,7 +257,6 @@ def read_matrix(
         if batch.first_feature == 0:
             targets.append(batch.y)
 
-    rows = RowReader(coding, words=words)
     reporter.size(file_bytes(table))
     read_batches(
         table.pending_batches(layout, rows),
