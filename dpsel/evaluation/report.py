@@ -25,10 +25,9 @@ from dpsel.records import frozen
 from dpsel.system.text import page_html
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dpsel.evaluation.data import EvaluationData
     from dpsel.evaluation.request import Sweep
+    from dpsel.system.frames import pl
 
 
 _MOST_NAMED = 10
