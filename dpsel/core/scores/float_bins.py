@@ -88,6 +88,8 @@ class Numbers:
         return Numbers(self.cells[which], missing, self.every[:, which], self.numbers[:, which])
 
 
+# Numbers may overflow to infinity, and a NaN may be one that signals: neither is worth a warning.
+@np.errstate(over="ignore", invalid="ignore")
 def ask_in_bins(columns: Numbers, rows: RowSlots, best: IntArray) -> BoolArray:
     """Raise `best`, for every round and column, to the best question.
 
@@ -216,8 +218,7 @@ def _bent(numbers: FloatArray, bend: FloatArray, out: FloatArray) -> FloatArray:
     """Write the number of floats between the bend b and b + |x|, with the sign of x, to `out`."""
     bend = bend[:, np.newaxis]
     np.abs(numbers, out=out)
-    with np.errstate(over="ignore"):
-        out += bend
+    out += bend
     # Positive floats are in the same order as their bits read as whole numbers.
     bits = out.view(np.int64)
     bits -= bend.view(np.int64)
@@ -263,8 +264,7 @@ def _has_decimals(cells: FloatArray, power: float, kind: DTypeLike) -> BoolArray
 
     A decimal is read as the nearest float, and a quotient of whole numbers is rounded to it too.
     """
-    with np.errstate(over="ignore"):
-        rounded = (np.rint(cells * power) / power).astype(kind, copy=False)
+    rounded = (np.rint(cells * power) / power).astype(kind, copy=False)
     return np.asarray((rounded == cells) | np.isnan(cells))
 
 
