@@ -81,19 +81,24 @@ def _fields(schema: dict[str, Any], before: str) -> list[str]:
     """Return a line for every field of an object, and of the objects in it."""
     found = []
     for name, about in schema.get("properties", {}).items():
-        kinds = about.get("type", "const" if "const" in about else "")
+        kinds = about.get("type", "")
         kind = " or ".join(kinds) if isinstance(kinds, list) else kinds
-        always = "" if name in schema.get("required", ()) else ", may be absent"
+        values = about.get("enum", [about["const"]] if "const" in about else [])
+        absent = "" if name in schema.get("required", ()) else "may be absent"
+        facts = ", ".join(filter(None, [kind or " or ".join(map(_literal, values)), absent]))
         words = about.get("description", "")
         found.append(
-            f"- `{before}{name}` ({kind}{always}): {words}"
-            if kind
-            else f"- `{before}{name}`: {words}"
+            f"- `{before}{name}`{f' ({facts})' if facts else ''}{f': {words}' if words else ''}"
         )
         found += _fields(about, f"{before}{name}.")
         if isinstance(about.get("items"), dict):
             found += _fields(about["items"], f"{before}{name}[].")
     return found
+
+
+def _literal(value: object) -> str:
+    """Return a value of a record as Markdown."""
+    return f"`{json.dumps(value)}`"
 
 
 class NotebookParser(MystParser):

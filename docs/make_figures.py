@@ -30,7 +30,7 @@ def life_of_a_cell() -> Figure:
     axes.text(
         48,
         28.6,
-        "private: nothing leaves this side but through the mechanism",
+        "private: nothing leaves this area except through the mechanism",
         ha="center",
         size=8,
         color="#8a3324",
@@ -38,16 +38,16 @@ def life_of_a_cell() -> Figure:
     steps = [
         (
             1.5,
-            "request\n\noptions checked,\nnames and types\nof the columns,\ncharge on the disk",
+            "request\n\noptions checked,\nnames and types\nof the columns,\ncharge to the ledger",
             PUBLIC,
         ),
-        (21, "cells\n\nread as numbers,\nwords or gaps;\nno cell is\nan error", "white"),
+        (21, "cells\n\nread as numbers,\nwords or missing;\nno cell is\nan error", "white"),
         (
             40.5,
-            "scores\n\nthe best question\nof each column,\nwhole numbers; one\nrow moves it by 1",
+            "scores\n\nthe best question\nof each column, in\nintegers; one row\nmoves it by 1",
             "white",
         ),
-        (60, "mechanism\n\nthe only draw:\nk columns, with\nnoise that hides\none row", "white"),
+        (60, "mechanism\n\ndraws k columns,\nwith noise\nthat hides\none row", "white"),
         (79.5, "record\n\nnames, method,\nguarantee; stored\nin the ledger,\nthen written", PUBLIC),
     ]
     for place, (left, text, colour) in enumerate(steps):

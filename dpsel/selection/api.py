@@ -88,13 +88,16 @@ def select(
     warnings; they are not for release.
 
     Privacy:
-        Domain: any table of at most 2^31 - 1 rows; a cell that is not a number counts as the
-            middle of its bounds. Column names and types are public, and so are all arguments.
+        Domain: any table of at most 2^31 - 1 rows. A cell that is not a number counts as a word
+            for the score `stump`, and as missing for other scores. Column names and types are
+            public, and so are all arguments.
         Neighbors: `neighbors`, for one row, or for one `person` with all their rows.
-        Sensitivity: that of the score on bounded rows, times `rows_per_person`.
+        Sensitivity: that of the score, times `rows_per_person`.
         Guarantee: (epsilon, delta)-DP for the returned record; none with a `seed`.
-        Assumes: bounds that were not derived from the data; no observer of the running time.
-        Tested by: tests/privacy/test_dot_sensitivity.py
+        Assumes: bounds and classes that were not derived from the data; no observer of the running
+            time.
+        Tested by: tests/privacy/test_stump_sensitivity.py, tests/privacy/test_stump_release.py,
+            tests/privacy/test_dot_sensitivity.py
 
     Args:
         table: A path, a folder or glob of Parquet or CSV files, `-` for stdin, or a frame of
