@@ -541,9 +541,12 @@ def test_a_release_that_was_not_charged_is_a_bug_and_not_released(
     assert rows(place) == [("2", None)] * 2
 
 
-def process(place: Path, *arguments: object, **options: Any) -> subprocess.CompletedProcess[bytes]:
+def process(
+    place: Path, *arguments: object, redirection: str = "", **options: Any
+) -> subprocess.CompletedProcess[bytes]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "DPSEL_LEDGER_FILE": str(place)}
-    command = [sys.executable, "-m", "dpsel", *map(str, arguments)]
+    command = ["bash", "-c", f'exec "$0" -m dpsel "$@" {redirection}', sys.executable]
+    command += map(str, arguments)
     return subprocess.run(command, env=environment, stderr=subprocess.PIPE, **options)
 
 
@@ -636,7 +639,7 @@ def test_a_closed_stdout_costs_nothing_and_a_full_one_loses_nothing(
     place: Path, dpsel: Dpsel
 ) -> None:
     run = ("select", "t.csv", *ASK, *LEDGER, "--run-id", "a")
-    closed = process(place, *run, preexec_fn=lambda: os.close(1))
+    closed = process(place, *run, redirection=">&-")
     assert closed.returncode == 5
     assert spent(place) == []
     with open("/dev/full", "wb") as full:
