@@ -22,7 +22,7 @@ from dpsel.core.randomness import SystemRandomness
 from dpsel.core.selection import Selection
 from dpsel.errors import BudgetError, UsageError
 from dpsel.selection.run import Scored, SelectJob
-from tests.cli.conftest import ROOT, Dpsel
+from tests.cli.conftest import ROOT, Dpsel, wait_until_asleep
 from tests.cli.test_select import PUBLIC, record_of
 from tests.ledgers import make_ledger, rows, tamper
 
@@ -562,8 +562,7 @@ def interrupted(process: subprocess.Popen[bytes], place: Path, charges: list[Any
     while [release is not None for _, release in rows(place)] != charges:
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    # It waits for a pipe now, or is just about to.
-    time.sleep(0.5)
+    wait_until_asleep(process)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import ROOT, Dpsel
+from tests.cli.conftest import ROOT, Dpsel, wait_until_asleep
 
 BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
 CSV = ROOT / "sample_data" / "synthetic_bounded.csv"
@@ -169,12 +169,13 @@ def test_an_interrupt_ends_with_130_and_leaves_nothing(
     assert process.stdin is not None
     process.stdin.write(b"x,y\n" + b"0.25,0.25\n" * rows)
     process.stdin.flush()
-    deadline = time.monotonic() + 30
-    while not any(tmp_path.iterdir()) and time.monotonic() < deadline:
+    deadline = time.monotonic() + 60
+    while not any(tmp_path.iterdir()):
+        assert time.monotonic() < deadline
         time.sleep(0.05)
-    time.sleep(0.5)
+    wait_until_asleep(process)
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert out == b""
     assert err == b"error: interrupted; nothing was released\n"
