@@ -9,6 +9,7 @@ import os
 import resource
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -152,7 +153,7 @@ def charge_without_a_lock() -> None:
 
     def slow(self: Standing, cost: Any) -> None:
         refuse_overrun(self, cost)
-        time.sleep(0.2)
+        time.sleep(1.0)
 
     ledger_database._patiently = wrong
     Standing.refuse_overrun = slow  # type: ignore[method-assign]
@@ -201,7 +202,7 @@ def die_at_line(last: int, count_place: str) -> None:
 
 def child(job: dict[str, Any]) -> None:
     """Run one job, and never return."""
-    # A fork may take with it a lock that a thread of polars held; then the job would never end.
+    # Should the job hang all the same, its status says so.
     signal.alarm(_MOST_SECONDS)
     for number, name in ((1, "out"), (2, "err")):
         place = os.open(job[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -222,8 +223,28 @@ def child(job: dict[str, Any]) -> None:
     os._exit(code)
 
 
+def wait_for_threads() -> None:
+    """Wait until no other thread runs: a fork copies a lock that one holds, and not the thread.
+
+    Polars starts threads when it is imported, which are asleep from then on, but not at once.
+    """
+    tasks = Path("/proc/self/task")
+    while tasks.is_dir() and any(_runs(task) for task in tasks.iterdir()):
+        time.sleep(0.001)
+
+
+def _runs(task: Path) -> bool:
+    """Return whether a thread, other than this one, is doing anything."""
+    if task.name == str(threading.get_native_id()):
+        return False
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return (task / "stat").read_text().rpartition(")")[2].split()[0] != "S"
+    return False
+
+
 def start(job: dict[str, Any]) -> int:
     """Start a job, and return its process."""
+    wait_for_threads()
     process = os.fork()
     if process == 0:
         try:

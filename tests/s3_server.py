@@ -2,7 +2,6 @@
 
 import hashlib
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,6 +21,7 @@ class S3Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.objects: dict[str, dict[str, bytes]] = {}
         self.hostile: str | None = None
+        self.ended = threading.Event()
         self.page = 1000
         self.requests: list[str] = []
         self.sent = 0
@@ -54,7 +54,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.requests.append(f"{self.command} {self.path}")
         hostile = self.server.hostile
         if hostile == "hang":
-            time.sleep(600)
+            self.server.ended.wait()
+            self.close_connection = True
+            return
         if hostile == "denied":
             return self._error(403, "AccessDenied")
         if bucket not in self.server.objects:
@@ -150,5 +152,6 @@ def running() -> Iterator[S3Server]:
     try:
         yield server
     finally:
+        server.ended.set()
         server.shutdown()
         server.server_close()

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dpsel.errors import InputError, OutputError, UsageError
+from dpsel.system.output import sync_folder
 from dpsel.system.process import reason
 
 NAME_VARIABLE = "DPSEL_LEDGER"
@@ -103,17 +104,6 @@ def make_file(place: Path, *, with_folder: bool) -> None:
             sync_folder(place.parent)
     except OSError as error:
         raise OutputError(f"{place}: cannot be made: {reason(error)}") from None
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync the names in a folder to the disk."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _make_folder(folder: Path) -> None:

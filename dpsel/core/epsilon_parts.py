@@ -4,7 +4,14 @@ import math
 from decimal import ROUND_DOWN, Context, Decimal
 from fractions import Fraction
 
-from dpsel.core.guarantee import Neighbors, Unit, check_at_least, check_epsilon
+from dpsel.core.guarantee import (
+    Neighbors,
+    Unit,
+    check_at_least,
+    check_epsilon,
+    rows_are_public,
+    rows_changed,
+)
 from dpsel.core.randomness import Randomness, discrete_laplace
 from dpsel.errors import UsageError
 from dpsel.records import frozen
@@ -127,9 +134,9 @@ def noisy_rows(
         Assumes: an rng the adversary cannot predict.
         Tested by: tests/core/test_epsilon_parts.py
     """
-    if neighbors is Neighbors.REPLACE_ONE and unit == Unit():
+    if rows_are_public(neighbors, unit):
         raise UsageError("the number of rows is public under replace-one")
-    rate = Fraction(repr(epsilon)) / (unit.rows * (2 if neighbors is Neighbors.REPLACE_ONE else 1))
+    rate = Fraction(repr(epsilon)) / rows_changed(neighbors, unit)
     return max(0, count + discrete_laplace(rng, rate))
 
 

@@ -70,6 +70,19 @@ class Unit:
             raise UsageError(f"rows-per-person must be at most {MOST_ROWS}, got {self.rows}")
 
 
+def rows_changed(neighbors: Neighbors, unit: Unit) -> int:
+    """Return how many rows are added or removed between neighbors; a replacement is both."""
+    return unit.rows * (2 if neighbors is Neighbors.REPLACE_ONE else 1)
+
+
+def rows_are_public(neighbors: Neighbors, unit: Unit) -> bool:
+    """Return whether all neighbors have the same number of rows, which is then public.
+
+    Not if persons are replaced: the other person may have fewer or more rows.
+    """
+    return neighbors is Neighbors.REPLACE_ONE and unit == Unit()
+
+
 @frozen
 class Scope:
     """Which steps the guarantee covers, and why."""

@@ -23,7 +23,7 @@ from dpsel.core.epsilon_parts import (
     affordable_picks,
     noisy_rows,
 )
-from dpsel.core.guarantee import Guarantee, Neighbors, Unit, check_at_least, check_choice
+from dpsel.core.guarantee import Guarantee, check_at_least, check_choice, rows_are_public
 from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.registry import find_mechanism
 from dpsel.core.randomness import (
@@ -167,6 +167,16 @@ def release_stump(
     return replace(selection, budget=drawn.parts.parts)
 
 
+@frozen
+class StumpDraw:
+    """A selection by `stump`, with the private scores that it was drawn from."""
+
+    chosen: IntArray = field(repr=False)
+    values: IntArray = field(repr=False)
+    """The scores of all features, one row per round."""
+    parts: BudgetParts
+
+
 def stump_draws(
     columns: StumpColumns,
     features: int,
@@ -174,7 +184,7 @@ def stump_draws(
     guarantee: Guarantee,
     drawn_by: DrawnBy,
     seeds: Sequence[int],
-) -> list["StumpDraw"]:
+) -> list[StumpDraw]:
     """Return what `release_stump` would select with each of these seeds: never for release.
 
     Privacy:
@@ -185,16 +195,6 @@ def stump_draws(
         _draw_stump(columns, features, request, guarantee, drawn_by, SeededRandomness(seed))
         for seed in seeds
     ]
-
-
-@frozen
-class StumpDraw:
-    """A selection by `stump`, with the private scores that it was drawn from."""
-
-    chosen: IntArray = field(repr=False)
-    values: IntArray = field(repr=False)
-    """The scores of all features, one row per round."""
-    parts: BudgetParts
 
 
 def _draw_stump(
@@ -229,7 +229,7 @@ def _affordable(
     if not request.up_to:
         return parts, request.k
     rows = request.rows
-    if rows is None and guarantee.neighbors is Neighbors.REPLACE_ONE and guarantee.unit == Unit():
+    if rows is None and rows_are_public(guarantee.neighbors, guarantee.unit):
         rows = n
     if rows is None:
         parts = parts.take(ROWS_SHARE, ROWS)

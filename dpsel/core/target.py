@@ -13,7 +13,7 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.epsilon_parts import COUNTS, MEDIAN, BudgetParts
-from dpsel.core.guarantee import Guarantee, Neighbors, Unit
+from dpsel.core.guarantee import Guarantee, Neighbors, Unit, rows_changed
 from dpsel.core.median import TAUS, Median, private_median
 from dpsel.core.randomness import Randomness, discrete_laplace
 from dpsel.core.scores.stump import UNIT, WeightRule
@@ -66,15 +66,10 @@ def balanced_by_counts(
         Assumes: an rng the adversary cannot predict.
         Tested by: tests/privacy/test_target.py
     """
-    rate = Fraction(repr(epsilon)) / changes(neighbors, unit)
+    rate = Fraction(repr(epsilon)) / rows_changed(neighbors, unit)
     counts = np.bincount(classes, minlength=3)[1:3].tolist()
     noisy = [max(0, count + discrete_laplace(rng, rate)) for count in counts]
     return _balanced(*(count + 1 / rate for count in noisy))
-
-
-def changes(neighbors: Neighbors, unit: Unit) -> int:
-    """Return how many rows are added or removed between neighbors; a replacement is both."""
-    return unit.rows * (2 if neighbors is Neighbors.REPLACE_ONE else 1)
 
 
 def _balanced(first: Fraction, second: Fraction) -> IntArray:
@@ -142,7 +137,7 @@ def private_center(
         Assumes: an rng the adversary cannot predict.
         Tested by: tests/privacy/test_target.py
     """
-    return private_median(y, Fraction(repr(epsilon)), changes(neighbors, unit), rng)
+    return private_median(y, Fraction(repr(epsilon)), rows_changed(neighbors, unit), rng)
 
 
 @frozen
@@ -174,7 +169,7 @@ class Target:
 
     def rule(
         self, y: FloatArray, parts: BudgetParts, k: int, guarantee: Guarantee, rng: Randomness
-    ) -> "WeightRule":
+    ) -> WeightRule:
         """Return the rule for the weights of rows in each round, by their own target.
 
         Privacy:

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
-from dpsel.core.guarantee import Neighbors, Unit, check_at_least, check_k
+from dpsel.core.guarantee import Neighbors, Unit, check_at_least, check_k, rows_are_public
 from dpsel.core.matrix import TILE_CELLS, Matrix, TiledMatrix, rows_of_groups
 from dpsel.core.randomness import Randomness, integers_below
 from dpsel.core.scores.base import IN_TURN, Mapper, Scores
@@ -255,14 +255,13 @@ def two_stage_scores(
         rng: Draws the blocks.
         contiguous: Cut the table in its order instead; for replace-one and single rows only.
     """
-    # Only in this case do both neighbors have the same number of rows.
-    fixed_rows = neighbors is Neighbors.REPLACE_ONE and unit == Unit()
-    if contiguous and not fixed_rows:
+    equal_rows = rows_are_public(neighbors, unit)
+    if contiguous and not equal_rows:
         raise UsageError("contiguous blocks need replace-one neighbors and rows as the unit")
     if contiguous:
         block_of_row = contiguous_blocks(len(y), voting.blocks)
     else:
-        draw = random_partition if fixed_rows else independent_blocks
+        draw = random_partition if equal_rows else independent_blocks
         block_of_row = draw(len(y), voting.blocks, rng)
     votes = block_votes(X, y, block_of_row, k, voting)
     return Scores(votes, float(unit.rows))

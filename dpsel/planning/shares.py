@@ -18,7 +18,7 @@ from dpsel.core.epsilon_parts import (
     BudgetParts,
     affordable_picks,
 )
-from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit
+from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit, rows_changed
 from dpsel.core.mechanisms.registry import find_mechanism
 from dpsel.core.median import MedianLaw
 from dpsel.core.randomness import SeededRandomness, derived_seed, seeded_generator
@@ -28,7 +28,7 @@ from dpsel.core.scores.kendall import UNIT as KENDALL_UNIT
 from dpsel.core.scores.kendall import kendall_move
 from dpsel.core.scores.registry import find_score
 from dpsel.core.scores.stump import UNIT, WeightRule, stump_sensitivity
-from dpsel.core.target import Target, changes, sign_rule
+from dpsel.core.target import Target, sign_rule
 from dpsel.planning.request import TargetKind
 from dpsel.planning.simulate import (
     SIMULATED_ROWS,
@@ -319,7 +319,7 @@ class TargetWeights:
             return self._target.rule(self._all, parts, self._wanted.k, guarantee, rng)
         paid = parts.part(MEDIAN)
         if paid not in self._laws:
-            steps = changes(neighbors, Unit())
+            steps = rows_changed(neighbors, Unit())
             self._laws[paid] = MedianLaw(self._all, Fraction(repr(paid)), steps)
         return sign_rule(self._laws[paid].draw(rng))
 

@@ -16,7 +16,7 @@ from dpsel.records import frozen
 from dpsel.selection.options import FeatureColumns
 from dpsel.tables.formats import FileFormat, Reading
 from dpsel.tables.provenance import AS_IS, Provenance
-from dpsel.tables.transposed import RawTable
+from dpsel.tables.raw import RawTable
 
 _PREPROCESS: tuple[type[Dataclass], ...] = (
     *(Purpose, FeatureColumns, Coding, ScalingMethod, RawLayout, Reading, TableWriting),

@@ -33,9 +33,9 @@ from dpsel.tables.labels import TargetCoding, label_interval
 from dpsel.tables.opening import file_bytes, open_table, provenance_of_all, unchanged_table
 from dpsel.tables.places import public_place
 from dpsel.tables.provenance import AS_IS, Provenance, names_digest, sidecar_text
+from dpsel.tables.raw import RawTable, labels_of
 from dpsel.tables.spill import Spill, memory_asked, memory_for_tables
 from dpsel.tables.table import RowReader, Table, read_batches
-from dpsel.tables.transposed import RawTable, labels_of
 
 # Tables of up to this many cells, 256 MB, are kept in memory, unless $DPSEL_MEMORY is set.
 CELLS_IN_MEMORY = 1 << 25

@@ -11,6 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dpsel.core.arrays import FloatArray, IntArray, NumberArray
+from dpsel.core.bounds import ONE
 from dpsel.core.guarantee import check_k
 from dpsel.core.matrix import Matrix, TiledMatrix, row_chunks
 from dpsel.core.votes import Fit
@@ -18,10 +19,9 @@ from dpsel.errors import UsageError
 
 
 def tied_share(scores: NumberArray, k: int) -> float:
-    """Return the share of trials in which the k-th best score and the next one are equal.
+    """Return the share of rows in which the k-th best score and the next one are equal.
 
-    In such a trial the best k features are not unique, and TOP is 0. `scores` is as in
-    `order_hits`.
+    There the best k features are not unique. `scores` is one row of scores, or one row per trial.
     """
     rows = np.atleast_2d(scores)
     if k >= rows.shape[1]:
@@ -40,7 +40,6 @@ def exact_top_k(values: NumberArray, k: int) -> IntArray:
 
 # Values are multiples of 2^-16, so products of two are multiples of 2^-32. Floating point adds
 # these exactly for at most 2^21 rows.
-_GRID = 1 << 16
 _ROWS_PER_FLOAT_SUM = 1 << 20
 # Blocks with more cells than this, and few columns, are solved by X'X, which is then small. Files
 # with fewer cells, 128 MB, stay in the system's page cache.
@@ -211,13 +210,13 @@ def _centered_products(X: Matrix, y: FloatArray) -> tuple[FloatArray, FloatArray
         for start in range(0, len(chunk), _ROWS_PER_FLOAT_SUM):
             some = chunk[start : start + _ROWS_PER_FLOAT_SUM]
             target = y[first + start : first + start + len(some)]
-            whole = np.rint(np.column_stack([some, target]) * _GRID)
+            whole = np.rint(np.column_stack([some, target]) * ONE)
             products += (whole.T @ whole).astype(np.int64)
             sums += whole.sum(axis=0).astype(np.int64)
     # Center by whole numbers near the means first, so that the last subtraction loses little.
     middle = np.rint(sums / len(y)).astype(np.int64)
     products -= np.outer(middle, sums) + np.outer(sums, middle)
     products += len(y) * np.outer(middle, middle)
-    rest = (sums - len(y) * middle) / _GRID
-    centered = products / _GRID**2 - np.outer(rest, rest / len(y))
+    rest = (sums - len(y) * middle) / ONE
+    centered = products / ONE**2 - np.outer(rest, rest / len(y))
     return np.ascontiguousarray(centered[:-1, :-1]), centered[:-1, -1].copy()

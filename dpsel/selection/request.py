@@ -140,12 +140,8 @@ def make_request(
     kind = find_score(score)
     public_facts = None
     if dictionary is not None and dictionary.dictionary is not None:
-        # Imported here because most runs have no dictionary.
-        from dpsel.selection.with_dictionary import (
-            dictionary_ranges,
-            fill_in_options,
-            load_dictionary,
-        )
+        # Imported here, as below, because most runs have no dictionary.
+        from dpsel.selection.with_dictionary import fill_in_options, load_dictionary
 
         public_facts = load_dictionary(dictionary.dictionary)
         columns, facts, privacy = fill_in_options(
@@ -154,28 +150,17 @@ def make_request(
     parameters = _parameters(method, mechanism, drawing, privacy.epsilon)
     if method is Method.DPKENDALL and k > MOST_ROUNDS:
         raise UsageError(f"k must be at most {MOST_ROUNDS} for dpkendall, got {k}")
-    public, given = public_bounds(bounding)
-    if given and not kind.needs_bounds:
-        raise UsageError(f"the score {score} needs no bounds; leave them out")
-    by_ranges = (
-        not given and kind.needs_bounds and public_facts is not None and public_facts.has_ranges
-    )
-    if public_facts is not None and by_ranges:
-        public, given = dictionary_ranges(public_facts, columns.target), True
+    chosen = _chosen_bounds(bounding, score, public_facts, columns.target)
     if scoring.row_ranks and (kind.needs_bounds or method is Method.DPKENDALL):
         raise UsageError("--row-ranks goes with the methods stump and kendall")
     coding = TargetCoding(columns.positive, _three_classes(facts.classes))
     return Request(
-        wanted=_wanted(columns, privacy, coding, public if given else None, score),
+        wanted=_wanted(columns, privacy, coding, chosen.bounds if chosen.given else None, score),
         coding=coding,
-        bounds=public,
+        bounds=chosen.bounds,
         k=k,
-        guarantee=Guarantee(
-            privacy.epsilon,
-            check_choice(Neighbors, privacy.neighbors, "neighbors"),
-            _scope(needs_bounds=kind.needs_bounds, given=given),
-            _unit(privacy),
-            delta=float(parameters.get("delta", 0.0)),
+        guarantee=_guarantee(
+            privacy, parameters, _scope(needs_bounds=kind.needs_bounds, given=chosen.given)
         ),
         score=score,
         mechanism=mechanism,
@@ -186,7 +171,7 @@ def make_request(
         method=method,
         stump=_stump(score, mechanism, coding, facts, privacy),
         dictionary=public_facts,
-        by_ranges=by_ranges,
+        by_ranges=chosen.by_ranges,
         row_ranks=scoring.row_ranks,
     )
 
@@ -307,6 +292,43 @@ def public_bounds(bounding: Bounding) -> tuple[PublicBounds, bool]:
     if lower is None or upper is None:
         raise UsageError("--lower and --upper go together")
     return uniform_bounds(Interval(lower, upper)), True
+
+
+@frozen
+class _ChosenBounds:
+    """The bounds of a request, and where they come from."""
+
+    bounds: PublicBounds
+    given: bool
+    """Whether they were given, by options or by a dictionary; else they are [-1, 1]."""
+    by_ranges: bool
+    """Whether they are the ranges in the dictionary."""
+
+
+def _chosen_bounds(
+    bounding: Bounding, score: str, dictionary: "Dictionary | None", target: str
+) -> _ChosenBounds:
+    """Return the bounds that were given; without any, the ranges in the dictionary, or [-1, 1]."""
+    bounds, given = public_bounds(bounding)
+    needs_bounds = find_score(score).needs_bounds
+    if given and not needs_bounds:
+        raise UsageError(f"the score {score} needs no bounds; leave them out")
+    if given or not needs_bounds or dictionary is None or not dictionary.has_ranges:
+        return _ChosenBounds(bounds, given, by_ranges=False)
+    from dpsel.selection.with_dictionary import dictionary_ranges
+
+    return _ChosenBounds(dictionary_ranges(dictionary, target), given=True, by_ranges=True)
+
+
+def _guarantee(privacy: Privacy, parameters: Mapping[str, Any], scope: Scope) -> Guarantee:
+    """Return the guarantee that is asked for."""
+    return Guarantee(
+        privacy.epsilon,
+        check_choice(Neighbors, privacy.neighbors, "neighbors"),
+        scope,
+        _unit(privacy),
+        delta=float(parameters.get("delta", 0.0)),
+    )
 
 
 def _scope(*, needs_bounds: bool, given: bool) -> Scope:

@@ -152,12 +152,15 @@ class TableJob:
             memory_asked()
         yield
 
-    def _note_unusable_target(self, share: float) -> None:
-        """Tell the holder if most cells of the target are missing or not numbers."""
-        if share > _MOST_OF_TARGET:
+    def _note_target(self, *, label_seen: bool, unusable: float) -> None:
+        """Tell the holder if no row has the label, or most targets are missing or not numbers."""
+        label, target = self._request.coding.positive, self._request.wanted.target
+        if label is not None and not label_seen:
+            self._reporter.note(f"no row has the label '{label}' in '{target}'")
+        elif unusable > _MOST_OF_TARGET:
             self._reporter.note(
-                f"{share:.0%} of the cells of '{self._request.wanted.target}' are missing or no "
-                "numbers; name a label with --positive, or all with --classes"
+                f"{unusable:.0%} of the cells of '{target}' are missing or no numbers; name a "
+                "label with --positive, or all with --classes"
             )
 
 
@@ -180,11 +183,8 @@ class SelectJob(TableJob):
         assumed = result.provenance is None and not guarantee.scope.end_to_end
         for note in (*result.notes, *cell_notes(result.cells, names, assumed=assumed)):
             self._reporter.note(note)
-        if request.coding.positive is not None and not result.label_seen:
-            label, target = request.coding.positive, request.wanted.target
-            self._reporter.note(f"no row has the label '{label}' in '{target}'")
-        else:
-            self._note_unusable_target(float(result.cells.shares()[1:, -1].sum()))
+        unusable = float(result.cells.shares()[1:, -1].sum())
+        self._note_target(label_seen=result.label_seen, unusable=unusable)
         return Scored(score.scores(), result.provenance)
 
     def release(self, private: "Scored") -> Selection:

@@ -8,7 +8,7 @@ from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.batch import Batch
 from dpsel.core.epsilon_parts import rows_needed
 from dpsel.core.groups import GroupedColumns
-from dpsel.core.release import DrawnBy, StumpRequest, release_stump
+from dpsel.core.release import DrawnBy, release_stump
 from dpsel.core.scores.stump import UNIT, WeightRule, matrix_scores, stump_sensitivity
 from dpsel.core.selection import Selection
 from dpsel.selection.run import TableJob, covered
@@ -39,7 +39,7 @@ class StumpJob(TableJob):
     def release(self, private: "ColumnsToScore") -> Selection:
         """Find the weights of the target, score the columns, and draw."""
         request = self._request
-        assert isinstance(request.stump, StumpRequest)
+        assert request.stump is not None
         selection = release_stump(
             GroupedColumns(private, self._features),
             self._features.names,
@@ -69,13 +69,10 @@ class StumpJob(TableJob):
 
     def _note_problems(self, private: "ColumnsToScore") -> None:
         """Tell the holder about problems with the rows and the target."""
-        request, target = self._request, self._request.wanted.target
         for note in private.columns.notes:
             self._reporter.note(note)
-        if request.coding.positive is not None and not private.columns.label_seen:
-            self._reporter.note(f"no row has the label '{request.coding.positive}' in '{target}'")
-        else:
-            self._note_unusable_target(private.missing_targets)
+        label_seen = private.columns.label_seen
+        self._note_target(label_seen=label_seen, unusable=private.missing_targets)
 
 
 class ColumnsToScore:

@@ -142,11 +142,18 @@ class Output:
         else:
             _move_to_free_place(temporary, self._place)
         self._temporary = None
-        folder = os.open(Path(self._place).parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(Path(self._place).parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync the names in a folder to the disk."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def stdout_failure(error: OSError) -> OutputError:

@@ -179,19 +179,7 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
         raise UsageError(f"--person and --target are the same column, '{wanted.target}'")
     excluded = {target, *_matching(names, wanted.exclude, "--exclude", label)}
     excluded |= set() if person is None else {person}
-    by_name = Use.NAMED
-    named_only = {place for place, column in enumerate(columns) if column.use is by_name}
-    if wanted.never:
-        _refuse_never(names, wanted)
-        excluded |= {place for place, name in enumerate(names) if name in wanted.never}
-    if wanted.features:
-        matching = _matching(names, wanted.features, "--features", label, named_only)
-        features = sorted(matching - excluded)
-    else:
-        excluded |= named_only
-        features = [place for place in range(len(names)) if place not in excluded]
-    if not features:
-        raise InputError(f"{label}: no feature column is left besides the target")
+    features = _chosen_features(columns, names, wanted, excluded, label)
     named = _split_lists(wanted.features, set(names)) if wanted.features else []
     declared = wanted.declared.union(named)
     if not wanted.words:
@@ -209,6 +197,31 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
         typed=wanted.typed or wanted.bounded or bool(wanted.features),
         words=wanted.words,
     )
+
+
+def _chosen_features(
+    columns: Sequence[Column],
+    names: Sequence[str],
+    wanted: Wanted,
+    excluded: set[int],
+    label: str,
+) -> list[int]:
+    """Return the positions of the features, in the order of the table."""
+    # Looked up once, not for each of perhaps a million columns: Enum members are slow to look up.
+    by_name = Use.NAMED
+    named_only = {place for place, column in enumerate(columns) if column.use is by_name}
+    if wanted.never:
+        _refuse_never(names, wanted)
+        excluded = excluded | {place for place, name in enumerate(names) if name in wanted.never}
+    if wanted.features:
+        matching = _matching(names, wanted.features, "--features", label, named_only)
+        features = sorted(matching - excluded)
+    else:
+        excluded = excluded | named_only
+        features = [place for place in range(len(names)) if place not in excluded]
+    if not features:
+        raise InputError(f"{label}: no feature column is left besides the target")
+    return features
 
 
 def _refuse_never(names: Sequence[str], wanted: Wanted) -> None:
@@ -378,7 +391,7 @@ def _refuse_kinds(
     columns: Sequence[Column], features: Sequence[int], label: str, declared: Collection[str]
 ) -> None:
     """Refuse features that are not numeric, according to their table."""
-    # Looked up once, not for each of perhaps a million columns: Enum members are slow to look up.
+    # Looked up once, as above.
     fine = (Kind.NUMBER, Kind.UNKNOWN)
     if all(column.kind in fine for column in columns):
         return

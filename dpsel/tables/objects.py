@@ -165,7 +165,7 @@ class FrameTable(ArrowStreamTable):
         """
         if layout.typed:
             return
-        from dpsel.tables.delimited import wordy_texts
+        from dpsel.tables.delimited_cells import wordy_texts
 
         features = () if layout.words else layout.features
         read = (*features, *(() if layout.labels else (layout.target,)))
@@ -175,7 +175,7 @@ class FrameTable(ArrowStreamTable):
 
     def _unreadable(self, batch: Batch, layout: Layout) -> Unreadable:
         """Count the words in the first rows of untyped columns that are read as numbers."""
-        from dpsel.tables.delimited import unreadable_texts
+        from dpsel.tables.delimited_cells import unreadable_texts
 
         first, width = batch.first_feature, batch.X.shape[1]
         places = [*layout.features[first : first + width], layout.target]

@@ -1,8 +1,6 @@
 """Where ledger files are, who may read them, and what a file system can do to them."""
 
-import ctypes
 import os
-import resource
 import signal
 import sqlite3
 import stat
@@ -40,12 +38,16 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def charge_in_a_process(place: Path, before: Callable[[], None]) -> str:
+def charge_in_a_process(place: Path, before: str) -> str:
+    """Charge in a process that was prepared by some code: by a process that it takes the place of.
+
+    Not by `preexec_fn`: a fork of this process, which has threads, may hang.
+    """
+    prepare = f"{before}\nimport os, sys\nos.execv(sys.executable, sys.argv[1:])"
     done = subprocess.run(
-        [sys.executable, "-c", CHARGE, str(place)],
+        [sys.executable, "-c", prepare, sys.executable, "-c", CHARGE, str(place)],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
-        preexec_fn=before,
         text=True,
     )
     assert done.stderr == ""
@@ -194,8 +196,10 @@ def test_a_locked_file_is_waited_for(place: Path) -> None:
     other = sqlite3.connect(place, isolation_level=None, check_same_thread=False)
     with closing(other):
         other.execute("BEGIN EXCLUSIVE")
-        threading.Timer(0.5, lambda: other.execute("COMMIT")).start()
+        commit = threading.Timer(0.5, lambda: other.execute("COMMIT"))
+        commit.start()
         assert file.charge("patients", asked()).ledger.charges == 1
+        commit.join()
 
 
 def test_a_file_that_stays_locked_is_a_plain_error(
@@ -231,18 +235,25 @@ def test_ctrl_c_is_heard_while_waiting(place: Path, monkeypatch: pytest.MonkeyPa
     file = make_ledger(place)
     # Nothing else ends the wait.
     monkeypatch.setattr("dpsel.budget.database.PATIENCE", 1e6)
+
+    def interrupted_charge() -> None:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        file.charge("patients", asked())
+
     with closing(sqlite3.connect(place, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        # The signal is sent within this block, however late the charge begins to wait.
         with pytest.raises(KeyboardInterrupt):
-            file.charge("patients", asked())
+            interrupted_charge()
 
 
-def without_the_rights_of_root() -> None:
-    """Drop the right to read and write any file, for this process and what it starts."""
-    drop_from_bounding_set, write_any, read_any = 24, 1, 2
-    for right in (write_any, read_any):
-        ctypes.CDLL(None).prctl(drop_from_bounding_set, right, 0, 0, 0)
+# Drops the right to read and write any file, for what takes the place of the process.
+WITHOUT_THE_RIGHTS_OF_ROOT = """
+import ctypes
+drop_from_bounding_set, write_any, read_any = 24, 1, 2
+for right in (write_any, read_any):
+    ctypes.CDLL(None).prctl(drop_from_bounding_set, right, 0, 0, 0)
+"""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="drops rights as Linux does")
@@ -250,20 +261,20 @@ def test_a_read_only_file_or_folder_is_a_plain_error(place: Path) -> None:
     make_ledger(place)
     cannot = f"OutputError {place}: cannot be written: it or its folder is read-only"
     place.chmod(0o400)
-    assert charge_in_a_process(place, without_the_rights_of_root) == cannot
+    assert charge_in_a_process(place, WITHOUT_THE_RIGHTS_OF_ROOT) == cannot
     place.chmod(0o600)
     place.parent.chmod(0o500)
     try:
-        assert charge_in_a_process(place, without_the_rights_of_root) == cannot
+        assert charge_in_a_process(place, WITHOUT_THE_RIGHTS_OF_ROOT) == cannot
     finally:
         place.parent.chmod(0o700)
     place.chmod(0o000)
-    assert charge_in_a_process(place, without_the_rights_of_root) == (
+    assert charge_in_a_process(place, WITHOUT_THE_RIGHTS_OF_ROOT) == (
         f"InputError {place}: cannot be opened: permission denied"
     )
     place.chmod(0o600)
     assert rows(place) == []
-    assert charge_in_a_process(place, without_the_rights_of_root) == "charged"
+    assert charge_in_a_process(place, WITHOUT_THE_RIGHTS_OF_ROOT) == "charged"
 
 
 def test_a_full_disk_is_a_plain_error_and_leaves_the_ledger_whole(place: Path) -> None:
@@ -271,10 +282,7 @@ def test_a_full_disk_is_a_plain_error_and_leaves_the_ledger_whole(place: Path) -
     outcomes = set()
     size = place.stat().st_size
     for most in (0, 512, 1024, 4096, size - 4096, size, size + 4096):
-
-        def limit(most: int = most) -> None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-
+        limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))"
         before = len(rows(place))
         outcome = charge_in_a_process(place, limit)
         outcomes.add(outcome.replace(str(place), "FILE"))

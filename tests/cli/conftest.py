@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,23 @@ def dpsel(capfd: pytest.CaptureFixture[str]) -> Dpsel:
         return Result(code, out, err)
 
     return call
+
+
+def wait_until_asleep(process: subprocess.Popen[bytes], seconds: float = 60) -> None:
+    """Wait until a process has waited for a fifth of a second, for a pipe and not for a core.
+
+    On a busy machine, one that has yet to do something may not be given a core for long.
+    """
+    status = Path(f"/proc/{process.pid}/stat")
+    if not status.exists():
+        time.sleep(0.5)
+        return
+    end, asleep = time.monotonic() + seconds, 0
+    while asleep < 10:
+        assert time.monotonic() < end, "waited in vain"
+        state = status.read_text().rpartition(")")[2].split()[0]
+        asleep = asleep + 1 if state == "S" else 0
+        time.sleep(0.02)
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from dpsel.tables.formats import Orientation
-from dpsel.tables.transposed import RawTable, TransposedTable
+from dpsel.tables.raw import RawTable
+from dpsel.tables.transposed import TransposedTable
 from tests.cli.conftest import ROOT, Dpsel
 from tests.sample_tables import numbers
 

@@ -53,9 +53,14 @@ def test_a_record_can_be_piped(place: Path) -> None:
     assert done.stdout.startswith(b"# Release card: 1 of 2 columns")
 
 
-def test_a_closed_stdin_is_refused_in_a_line(dpsel_process: Dpsel) -> None:
-    result = dpsel_process("card", "-", preexec_fn=lambda: os.close(0))
-    assert (result.code, result.out, result.err) == (3, "", "error: stdin: is closed\n")
+def test_a_closed_stdin_is_refused_in_a_line() -> None:
+    done = subprocess.run(
+        ["bash", "-c", 'exec "$0" -m dpsel card - <&-', sys.executable],
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    found = (done.returncode, done.stdout, done.stderr)
+    assert found == (3, b"", b"error: stdin: is closed\n")
 
 
 @pytest.mark.parametrize("card_format", ["markdown", "html", "yaml"])

@@ -372,16 +372,15 @@ def test_a_sweep_killed_at_random_moments_ends_as_if_undisturbed(tmp_path: Path)
     assert whole.wait(120) == 0
     output, journal = tmp_path / "r.csv", tmp_path / "r.csv.unfinished"
     moments = random.Random(5)
-    kills, before = 0, b""
+    before = b""
     process = started(output)
-    while kills < 4:
-        goal = len(finished_keys(journal)) + moments.randrange(1, 25)
-        while process.poll() is None and len(finished_keys(journal)) < goal:
+    for _ in range(3):
+        # A sweep has 67 results: on a busy machine too, it is far from its end at the last kill.
+        goal = len(finished_keys(journal)) + moments.randrange(1, 13)
+        while len(finished_keys(journal)) < goal:
+            assert process.poll() is None
             time.sleep(0.02)
-        if process.poll() is not None:
-            break
         kill_with_workers(process)
-        kills += 1
         # What was finished before a kill stays as it is, and is not done again.
         lines = journal.read_bytes()
         assert lines.startswith(before)
@@ -391,7 +390,6 @@ def test_a_sweep_killed_at_random_moments_ends_as_if_undisturbed(tmp_path: Path)
         assert not output.exists()
         process = started(output, "--resume")
     assert process.wait(120) == 0
-    assert kills >= 3
     assert output.read_bytes() == (tmp_path / "whole.csv").read_bytes()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["r.csv", "whole.csv"]
 

@@ -2,12 +2,11 @@
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -63,13 +62,12 @@ def tall(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Ended:
     """What a command in a process of its own left behind, and the most memory it had."""
 
-    def __init__(self, *arguments: object, memory: str, **options: Any) -> None:
+    def __init__(self, *arguments: object, memory: str, under: Sequence[str] = ()) -> None:
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "DPSEL_MEMORY": memory}
         done = subprocess.run(
-            [sys.executable, "-c", DPSEL, *map(str, arguments)],
+            [*under, sys.executable, "-c", DPSEL, *map(str, arguments)],
             capture_output=True,
             env=environment,
-            **options,
         )
         self.code, self.out = done.returncode, done.stdout
         *lines, peak = done.stderr.decode().split("\n")
@@ -168,15 +166,14 @@ def test_an_evaluation_killed_on_disk_goes_on_in_memory(tall: Path, tmp_path: Pa
 
 
 def test_a_full_disk_is_a_plain_error_and_releases_nothing(tall: Path, tmp_path: Path) -> None:
-    def little_room() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
-
+    # No file may be larger than 1024 kB.
+    little_room = ("bash", "-c", 'ulimit -f 1024; exec "$@"', "bash")
     output = tmp_path / "out.json"
     for options in (
         ("select", tall, *ASK, "--epsilon", 1, "--score", "kendall", "--output", output),
         ("evaluate", tall, *ASK, "--epsilon", 1, "--output", output),
     ):
-        ended = Ended(*options, memory=MEMORY, preexec_fn=little_room)
+        ended = Ended(*options, memory=MEMORY, under=little_room)
         assert ended.code == 3
         assert ended.err + "\n" == (
             "error: a temporary file for rows that do not fit in memory cannot be written: file "

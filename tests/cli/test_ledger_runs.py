@@ -22,7 +22,7 @@ from dpsel.core.randomness import SystemRandomness
 from dpsel.core.selection import Selection
 from dpsel.errors import BudgetError, UsageError
 from dpsel.selection.run import Scored, SelectJob
-from tests.cli.conftest import ROOT, Dpsel
+from tests.cli.conftest import ROOT, Dpsel, wait_until_asleep
 from tests.cli.test_select import PUBLIC, record_of
 from tests.ledgers import make_ledger, rows, tamper
 
@@ -541,9 +541,12 @@ def test_a_release_that_was_not_charged_is_a_bug_and_not_released(
     assert rows(place) == [("2", None)] * 2
 
 
-def process(place: Path, *arguments: object, **options: Any) -> subprocess.CompletedProcess[bytes]:
+def process(
+    place: Path, *arguments: object, redirection: str = "", **options: Any
+) -> subprocess.CompletedProcess[bytes]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "DPSEL_LEDGER_FILE": str(place)}
-    command = [sys.executable, "-m", "dpsel", *map(str, arguments)]
+    command = ["bash", "-c", f'exec "$0" -m dpsel "$@" {redirection}', sys.executable]
+    command += map(str, arguments)
     return subprocess.run(command, env=environment, stderr=subprocess.PIPE, **options)
 
 
@@ -559,8 +562,7 @@ def interrupted(process: subprocess.Popen[bytes], place: Path, charges: list[Any
     while [release is not None for _, release in rows(place)] != charges:
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    # It waits for a pipe now, or is just about to.
-    time.sleep(0.5)
+    wait_until_asleep(process)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -636,7 +638,7 @@ def test_a_closed_stdout_costs_nothing_and_a_full_one_loses_nothing(
     place: Path, dpsel: Dpsel
 ) -> None:
     run = ("select", "t.csv", *ASK, *LEDGER, "--run-id", "a")
-    closed = process(place, *run, preexec_fn=lambda: os.close(1))
+    closed = process(place, *run, redirection=">&-")
     assert closed.returncode == 5
     assert spent(place) == []
     with open("/dev/full", "wb") as full:

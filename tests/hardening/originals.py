@@ -164,7 +164,7 @@ def _text_originals() -> list[Original]:
         }
         for name, content in contents.items():
             found.append(Original(name, {name: content}, name, ("select", name, *options)))
-        small = {"dpsel.tables.delimited._MANY_COLUMNS": 2}
+        small = {"dpsel.tables.delimited_cells._MANY_COLUMNS": 2}
         arguments = ("select", "t.csv", *options)
         found.append(Original("wide.csv", {"t.csv": plain}, "t.csv", arguments, small))
         arguments = ("baseline", "t.csv", *ASK, *labelled, "--exclude", "who")
@@ -181,7 +181,7 @@ def european_originals() -> list[Original]:
         options = (*ASK, *BOUNDED, *(LABELS if labels else ()), "--person", "who")
         arguments = ("select", "t.csv", *options, "--decimal", ",")
         for many in (2, 500):
-            wide = {"dpsel.tables.delimited._MANY_COLUMNS": many}
+            wide = {"dpsel.tables.delimited_cells._MANY_COLUMNS": many}
             found.append(Original("european", {"t.csv": plain}, "t.csv", arguments, wide))
     return found
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpsel.core.arrays import FloatArray
-from dpsel.tables.delimited import cells_of, numbers_of
+from dpsel.tables.delimited_cells import cells_of, numbers_of
 from dpsel.tables.formats import Dialect
 
 COMMAS = Dialect(",")

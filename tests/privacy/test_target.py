@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsel.core.arrays import FloatArray
-from dpsel.core.guarantee import Neighbors, Unit
+from dpsel.core.guarantee import Neighbors, Unit, rows_changed
 from dpsel.core.median import (
     TAUS,
     Median,
@@ -29,7 +29,6 @@ from dpsel.core.scores.stump import UNIT
 from dpsel.core.target import (
     balanced_by_counts,
     balanced_by_share,
-    changes,
     half_splits,
     median_share,
     private_center,
@@ -417,8 +416,8 @@ def test_weights_from_counts_follow_their_law_and_it_stays_within_epsilon(
 
 
 def test_a_person_s_rows_all_count() -> None:
-    assert changes(ADD, Unit("person", 5)) == 5
-    assert changes(REPLACE, Unit("person", 5)) == 10
+    assert rows_changed(ADD, Unit("person", 5)) == 5
+    assert rows_changed(REPLACE, Unit("person", 5)) == 10
     # Noise five times as large: the weights of 300 and 100 rows are seldom near 1/3 any more.
     classes = np.repeat([1, 2], [300, 100])
     spread = [

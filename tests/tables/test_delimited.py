@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from dpsel.core.scores.registry import SCORES
 from dpsel.errors import InputError
-from dpsel.tables import delimited as cells_module
+from dpsel.tables import delimited_cells as cells_module
 from dpsel.tables import delimited_rows as rows_of_text
-from dpsel.tables.delimited import DelimitedTable, cells_of, numbers_of
+from dpsel.tables.delimited import DelimitedTable
+from dpsel.tables.delimited_cells import cells_of, numbers_of
 from dpsel.tables.delimited_rows import rows_end
 from dpsel.tables.formats import AS_NAMED, Dialect
 from dpsel.tables.sources import Source
@@ -83,7 +84,7 @@ def test_a_cell_means_the_same_in_a_wide_table_and_in_a_narrow_one(
     assert np.array_equal(narrow, expected, equal_nan=True)
     assert np.array_equal(wide, expected, equal_nan=True)
     words = [
-        cells_module._words(cells, cells.parsed(range(width)), range(width))
+        cells_module.fill_in_words(cells, cells.parsed(range(width)), range(width))
         for cells in (narrow_cells, wide_cells)
     ]
     assert words[0].tobytes() == np.asarray(words[1], order="F").tobytes()

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from dpsel.errors import InputError, UsageError
-from dpsel.tables import delimited as cells_module
+from dpsel.tables import delimited_cells as cells_module
 from dpsel.tables.cells import pointed_texts, text_numbers
-from dpsel.tables.delimited import cells_of, numbers_of
+from dpsel.tables.delimited_cells import cells_of, numbers_of
 from dpsel.tables.formats import AS_NAMED, Dialect, FileFormat, recognized_separator
 from dpsel.tables.opening import open_table
 from dpsel.tables.words import text_cells
@@ -150,7 +150,7 @@ def test_words_and_times_are_those_of_a_text_with_points(
     as_with_points = ["3.14", "red", "a.b", "a,b", "2021-03-04 05:06:07.5", "NA", "", "23:59"]
     here = ["3,14", *as_with_points[1:]]
     cells = cells_of(";".join(here).encode() + b"\n", Dialect(";", ","), len(here))
-    found = cells_module._words(cells, cells.parsed(range(len(here))), range(len(here)))[0]
+    found = cells_module.fill_in_words(cells, cells.parsed(range(len(here))), range(len(here)))[0]
     assert found.tobytes() == text_cells(pl.Series(as_with_points, dtype=pl.String)).tobytes()
     thousands = text_cells(pl.Series(["1.234"]), ",")
     assert np.isnan(thousands).all()

@@ -20,9 +20,10 @@ from dpsel.tables import transposed as feature_rows
 from dpsel.tables.columns import Wanted, choose_columns
 from dpsel.tables.formats import FileFormat, InputFormat, Orientation
 from dpsel.tables.labels import TargetCoding
+from dpsel.tables.raw import RawTable
 from dpsel.tables.sources import Source
 from dpsel.tables.table import RowReader
-from dpsel.tables.transposed import RawTable, TransposedTable, read_feature_rows
+from dpsel.tables.transposed import TransposedTable, read_feature_rows
 
 TABLE = "gene,s1,s2,s3\na,1,2,3\nb,-0.5,,x\n"
 LABELS = "s1,ill\ns2,well\ns3,ill\n"

@@ -80,8 +80,6 @@ class KendallScore:
             tests/privacy/test_kendall_sensitivity.py, tests/core/test_kendall.py
     """
 
-    needs_bounds = False
-
     def __init__(self, bounds: Bounds, neighbors: Neighbors, unit: Unit) -> None:
         """Score raw values: `bounds` only gives the number of features, and whether two classes.
 

@@ -33,7 +33,7 @@ import numpy as np
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray, RealArray
 from dpsel.core.batch import Batch, rows_of
 from dpsel.core.bounds import Bounds
-from dpsel.core.guarantee import Neighbors, Unit
+from dpsel.core.guarantee import Neighbors, Unit, rows_changed
 from dpsel.core.scores.base import Scores
 from dpsel.core.scores.cell_keys import number_keys, word_keys
 from dpsel.core.scores.float_bins import CELLS_AT_ONCE, Numbers, RowSlots, ask_in_bins
@@ -138,7 +138,7 @@ def stump_sensitivity(neighbors: Neighbors, unit: Unit) -> int:
 
     That is 1 for each row that is added or removed, and 2 for each row that is replaced.
     """
-    return UNIT * unit.rows * (2 if neighbors is Neighbors.REPLACE_ONE else 1)
+    return UNIT * rows_changed(neighbors, unit)
 
 
 def stump_scores(cells: Cells, weights: RowWeights) -> IntArray:

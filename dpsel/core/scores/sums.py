@@ -9,7 +9,7 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, IntArray, NumberArray, RealArray
 from dpsel.core.batch import Batch, Columns, matrix_of, rows_of
 from dpsel.core.bounds import ONE, Bounds, Interval, bounded_integers, is_unit, unit_integers
-from dpsel.core.guarantee import MOST_ROWS, Neighbors, Unit
+from dpsel.core.guarantee import MOST_ROWS, Neighbors, Unit, rows_changed
 from dpsel.core.scores.base import Scores
 from dpsel.errors import InputError
 from dpsel.records import frozen
@@ -162,8 +162,6 @@ class CovarianceScore:
             tests/privacy/test_covariance_sensitivity.py
     """
 
-    needs_bounds = True
-
     def __init__(self, bounds: Bounds, neighbors: Neighbors, unit: Unit) -> None:
         """Score features and target within public `bounds`; both relations have one sensitivity."""
         self._bounds = bounds
@@ -233,7 +231,7 @@ class DotScore:
         """Score features and target within public `bounds`."""
         self._bounds = bounds
         self._target = BoundedTarget(bounds.target)
-        self._sensitivity = ONE * ONE * unit.rows * (2 if neighbors is Neighbors.REPLACE_ONE else 1)
+        self._sensitivity = ONE * ONE * rows_changed(neighbors, unit)
         self._sums = np.zeros(len(bounds.lower), dtype=np.int64)
         self._rows = 0
 
