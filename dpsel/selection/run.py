@@ -45,6 +45,11 @@ _COPIES_OF_ROWS = 2
 _MOST_OF_TARGET = 0.5
 
 
+def unseen_label(label: str, target: str) -> str:
+    """Return a note for the holder: the label of `--positive` is in no row."""
+    return f"no row has the label '{label}' in '{target}', so the picks are no better than chance"
+
+
 @frozen
 class Release:
     """A selection that may be published, and its JSON record: the same bytes for a run id."""
@@ -156,8 +161,8 @@ class TableJob:
         """Tell the holder if most cells of the target are missing or not numbers."""
         if share > _MOST_OF_TARGET:
             self._reporter.note(
-                f"{share:.0%} of the cells of '{self._request.wanted.target}' are missing or no "
-                "numbers; name a label with --positive, or all with --classes"
+                f"{share:.0%} of the cells of '{self._request.wanted.target}' are missing or not "
+                "numbers; if they are labels, name one with --positive, or all with --classes"
             )
 
 
@@ -182,7 +187,7 @@ class SelectJob(TableJob):
             self._reporter.note(note)
         if request.coding.positive is not None and not result.label_seen:
             label, target = request.coding.positive, request.wanted.target
-            self._reporter.note(f"no row has the label '{label}' in '{target}'")
+            self._reporter.note(unseen_label(label, target))
         else:
             self._note_unusable_target(float(result.cells.shares()[1:, -1].sum()))
         return Scored(score.scores(), result.provenance)

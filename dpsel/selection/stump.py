@@ -11,7 +11,7 @@ from dpsel.core.groups import GroupedColumns
 from dpsel.core.release import DrawnBy, StumpRequest, release_stump
 from dpsel.core.scores.stump import UNIT, WeightRule, matrix_scores, stump_sensitivity
 from dpsel.core.selection import Selection
-from dpsel.selection.run import TableJob, covered
+from dpsel.selection.run import TableJob, covered, unseen_label
 from dpsel.tables.opening import unchanged
 from dpsel.tables.table import Table
 from dpsel.tables.whole_columns import WholeColumns
@@ -59,12 +59,15 @@ class StumpJob(TableJob):
     def _hint(self) -> None:
         """Tell the holder, from public numbers, about how many rows the selection needs."""
         k, d = self._request.k, len(self._features.names)
+        if k == d and self._request.stump is not None and not self._request.stump.up_to:
+            self._reporter.hint(f"k is {k}, the number of features: all of them are selected")
+            return
         guarantee = self._request.guarantee
         moved = stump_sensitivity(guarantee.neighbors, guarantee.unit) // UNIT
         rows = moved * rows_needed(k, d, guarantee.epsilon)
         self._reporter.hint(
             f"to select {k} of {d} features at epsilon {guarantee.epsilon:g} better than by chance "
-            f"takes about {rows:,} rows"
+            f"takes about {rows:,} row{'' if rows == 1 else 's'}"
         )
 
     def _note_problems(self, private: "ColumnsToScore") -> None:
@@ -73,7 +76,7 @@ class StumpJob(TableJob):
         for note in private.columns.notes:
             self._reporter.note(note)
         if request.coding.positive is not None and not private.columns.label_seen:
-            self._reporter.note(f"no row has the label '{request.coding.positive}' in '{target}'")
+            self._reporter.note(unseen_label(request.coding.positive, target))
         else:
             self._note_unusable_target(private.missing_targets)
 
