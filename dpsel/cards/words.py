@@ -144,8 +144,8 @@ def _released(record: Published, charge: Charge | None) -> Section:
     columns = _listed(record.features)
     sentence: Words = (f"The names of {count_words(record)}",)
     if record.target is not None:
-        sentence = (*sentence, ", chosen as those that tell the column ", Name(record.target))
-        sentence = (*sentence, " best by a score, with noise")
+        sentence = (*sentence, ", chosen by a score, with noise, as the best predictors of the ")
+        sentence = (*sentence, "column ", Name(record.target))
     facts: list[tuple[str, Words]] = [("Released", columns)]
     facts += [("Group", (Name(name), ": ", *_listed(of))) for name, of in record.groups]
     facts += _question(record)
@@ -215,9 +215,9 @@ def _about_whom(guarantee: Guarantee | None) -> Section:
     if who == "person":
         most = "one row" if rows == 1 else f"{rows:,} rows"
         text = f"About the persons in the table; of each at most {most} counted. "
-        text += "Protected is every single person, with all rows: "
+        text += "Every single person is protected, with all rows: "
     else:
-        text = "About the rows of the table. Protected is every single row: "
+        text = "About the rows of the table. Every single row is protected: "
     if guarantee.neighbors is Neighbors.ADD_REMOVE:
         text += f"whether this {who} is in the table at all, and with which values."
     else:
@@ -230,19 +230,20 @@ def _promised(guarantee: Guarantee) -> Section:
     epsilon, delta = guarantee.epsilon, guarantee.delta
     who, factor = guarantee.unit.name, odds_text(epsilon)
     numbers = f"epsilon {epsilon:g}" + (f" and delta {delta:g}" if delta else "")
-    secret = f"that the {who} is there"
+    someone = f"someone who considers it equally likely (1:1) that the {who} is in the table or not"
     if guarantee.neighbors is Neighbors.REPLACE_ONE:
-        secret = f"that the {who} has one of two values, and not the other,"
+        someone = f"someone who considers two values of the {who} equally likely (1:1)"
     first = f"Differential privacy with {numbers}, for every {who}. "
     if delta:
         first += f"Whatever could be concluded without the {who} with a chance of p is concluded "
         first += f"with it with a chance of at most {factor} p + {delta:g}, and the other way "
-        first += f"round. But for a chance of {delta:g} this is as good as a release by which "
-        first += f"whoever is sure to 1:1 {secret} can get to at most {factor}:1."
+        first += f"round. But for a chance of {delta:g} this is as good as a release from which "
+        first += f"{someone} can reach odds of at most {factor}:1."
     else:
-        first += f"Whoever is sure to 1:1 {secret} can get to at most {factor}:1 by this release, "
-        first += f"that is from 50 % to {chance(epsilon)}. This holds whatever else is known, "
-        first += "for every outcome."
+        first += f"S{someone[1:]} can reach odds of at most {factor}:1 from this release: from "
+        first += (
+            f"50 % to {chance(epsilon)}. This holds whatever else they know, for every outcome."
+        )
     sentences: list[Words] = [(first,)]
     if guarantee.scope.end_to_end:
         sentences.append(("From end to end: ", Said(guarantee.scope.why), "."))
@@ -266,8 +267,8 @@ def _not_covered(guarantee: Guarantee) -> Section:
     public = "Names and types of columns, labels, bounds and all options are public inputs: if "
     public += "somebody chose them by looking at the data, that is not covered."
     points.append((public,))
-    general = "What is true in general: that these columns tell the target may say something about "
-    general += f"a {guarantee.unit.name} that never was in the table."
+    general = "What is true in general: that these columns predict the target may say something "
+    general += f"about a {guarantee.unit.name} that never was in the table."
     points.append((general,))
     points.append(("Other releases about the same people: costs add up, see below.",))
     points.append(("Whoever can read the table itself, or time the program while it runs.",))

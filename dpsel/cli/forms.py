@@ -23,7 +23,7 @@ from dpsel.options import KEY, Option, filled
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 SHORT = {"--target": "-t", "--k": "-k", "--epsilon": "-e", "--output": "-o", "--quiet": "-q"}
 """Short forms of options, in every command that has the long form."""
-_MANY_FILES = "; for a table of several files, give their folder or a quoted glob: 'data/*.csv'"
+_SEVERAL = "; separate names with commas, and give several files as a folder or a quoted glob"
 
 
 def form(command: Callable[..., None]) -> Callable[..., None]:
@@ -117,7 +117,7 @@ class PlainCommand(TyperCommand):
                 raise
         if left and not ctx.allow_extra_args:
             tables = any(one.metavar == "TABLE" for one in self.params)
-            ctx.fail(f"Unexpected argument '{left[0]}'{_MANY_FILES if tables else ''}")
+            ctx.fail(f"Unexpected argument '{left[0]}'{_SEVERAL if tables else ''}")
         return left
 
     def _put(self, parameter: Any, ctx: Any, given: dict[str, Any], left: list[str]) -> None:

@@ -47,6 +47,8 @@ def select(
 
     Example: dpsel select data.parquet --target y --k 5 --epsilon 2
 
+    With labels: dpsel select visits.csv --target came_back --positive yes --k 3 --epsilon 1
+
     On a cluster: dpsel select 'data/*.parquet' --target y --k 5 --epsilon 2 --cluster
     tls://head:8786
     """

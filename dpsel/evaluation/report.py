@@ -49,7 +49,9 @@ def table_notes(data: "EvaluationData", sweep: "Sweep") -> list[str]:
             "--scale max-abs"
         )
     if bounded:
-        parts.append(f"{', '.join(bounded)} clipped them, and `dpsel select` would refuse")
+        parts.append(
+            f"{', '.join(bounded)} clipped them; outside `dpsel evaluate` they refuse such a table"
+        )
     if scaled and parts:
         notes.append(f"nobody gave bounds, and cells are beyond [-1, 1]: {'; '.join(parts)}")
     return notes
@@ -80,7 +82,7 @@ def sweep_notes(results: "pl.DataFrame", sweep: "Sweep") -> list[str]:
     for name in empty:
         notes.append(
             f"{name}: no feature counts as true ({sweep.truth.described()}), so every accuracy is "
-            "0; try a smaller --penalty, another --truth, --bounds or --scale"
+            "0; try --truth sis, or a smaller --penalty"
         )
     tied = results.filter(results["tied"] > 0)
     for (name, method), cells in tied.group_by("dataset", "method", maintain_order=True):

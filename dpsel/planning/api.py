@@ -70,7 +70,7 @@ def plan(
         target_known: Whether the share, or a number that half of the rows exceed, is public.
         like: A public or synthetic table to plan with: a path or a frame.
         target: The target column of that table.
-        positive: For a text target: the label that counts as 1; any other counts as -1.
+        positive: For a target of labels: the one that counts as 1; any other counts as -1.
         truth: The right features of that table; the k most correlated ones if not given.
         ledger: Also show what this ledger would have left. Nothing is charged.
         ledger_file: The file of the ledgers, if it is not in its usual place.

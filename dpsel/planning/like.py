@@ -36,6 +36,7 @@ from dpsel.tables.formats import FileFormat
 
 _TABLES, _DRAWS = 4, 4
 _WEAKEST = 1e-3
+_MOST_NAMED = 10
 
 
 @frozen
@@ -55,12 +56,19 @@ def read_stand_in(stand_in: StandIn, k: int, reporter: Reporter) -> StandInTable
     """Read a stand-in; its right features are those named, or else the k most correlated ones."""
     if stand_in.like is None or stand_in.target is None:
         raise UsageError("--like FILE and --target COLUMN go together")
-    wanted = Wanted(stand_in.target, labels=stand_in.positive is not None)
+    wanted = Wanted(stand_in.target, labels=stand_in.positive is not None, words=True)
     request = TableRequest(
         *(wanted, stand_in.positive, False, uniform_bounds(UNIT_INTERVAL), FileFormat(), 1)
     )
     place = str(stand_in.like) if isinstance(stand_in.like, str | Path) else "a frame"
     data = load_table(stand_in.like, "stand-in", request, reporter)
+    if data.wordy:
+        named = ", ".join(f"'{name}'" for name in data.wordy[:_MOST_NAMED])
+        more = len(data.wordy) - _MOST_NAMED
+        raise InputError(
+            f"{place}: a stand-in must hold numbers only; remove {named}"
+            f"{f' and {more} more columns' if more > 0 else ''}, which hold words or dates"
+        )
     rows = data.raw
     if isinstance(rows.X, TiledMatrix):
         raise InputError(f"{place}: a stand-in must fit in memory; take some of its rows")

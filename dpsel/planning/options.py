@@ -104,7 +104,7 @@ class StandIn:
     target: str | None = option("--target COLUMN", "Its target column.", None, panel=LIKE)
     positive: str | None = option(
         "--positive LABEL",
-        "For a text target: this label counts as 1, any other as -1.",
+        "For a target of labels: this one counts as 1, any other as -1.",
         None,
         panel=LIKE,
     )

@@ -141,9 +141,10 @@ def make_plan_request(
         raise UsageError("give --rows N and --features D, or a stand-in with --like FILE")
     kind = _kind(target)
     k = asked_picks(wish)
+    if guesses.features >= 1:  # First, since --matter is k by default.
+        check_k(k, guesses.features)
     effects = _effects(guesses, kind, k)
     design = GuessedTable(guesses.rows, guesses.features, effects, kind)
-    check_k(k, design.features)
     # Draws from wide tables take long, so there are fewer of these.
     tables = _TABLES if design.features <= _WIDE else _WIDE_TABLES
     return request_about(design, wish, guesses, simulation, tables)

@@ -125,8 +125,8 @@ def answer_words(plan: Plan) -> list[str]:
     lines.append(_effect_words(plan))
     shown = _shown_epsilon(plan)
     lines.append(
-        f"At epsilon {shown:g} whoever is sure to 1:1 that a row is there can get to at most "
-        f"{odds_words(shown)}, by all that is released."
+        f"At epsilon {shown:g}, someone who considers it equally likely (1:1) that a row is in the "
+        f"table or not can reach odds of at most {odds_words(shown)} from all that is released."
     )
     if Method.DP_SIS in plan.curves:
         lines.append(f"dp-sis is planned with {ASSUMED[Method.DP_SIS]}.")

@@ -131,7 +131,7 @@ class Changes:
                 f"methods stump and kendall, which need no scaling, {unscaled}"
             )
         if self.missing > _MOST * self.cells:
-            notes.append(f"{self.missing / self.cells:.1%} of the cells are missing, or no numbers")
+            notes.append(f"{self.missing / self.cells:.1%} of the cells are missing or not numbers")
         return notes
 
     def described(self, prepared: Prepared) -> list[tuple[str, str]]:

@@ -59,7 +59,7 @@ class FeatureColumns:
     )
     positive: str | None = option(
         "--positive LABEL",
-        "For a text target: this label counts as 1, any other as -1.",
+        "For a target of labels: this one counts as 1, any other as -1.",
         None,
         panel=COLUMNS,
     )

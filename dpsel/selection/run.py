@@ -152,15 +152,18 @@ class TableJob:
             memory_asked()
         yield
 
-    def _note_target(self, *, label_seen: bool, unusable: float) -> None:
+    def _warn_of_target(self, *, label_seen: bool, unusable: float) -> None:
         """Tell the holder if no row has the label, or most targets are missing or not numbers."""
         label, target = self._request.coding.positive, self._request.wanted.target
         if label is not None and not label_seen:
-            self._reporter.note(f"no row has the label '{label}' in '{target}'")
+            self._reporter.warn(
+                f"no row has the label '{label}' in '{target}', so the picks are no better than "
+                "chance"
+            )
         elif unusable > _MOST_OF_TARGET:
-            self._reporter.note(
-                f"{unusable:.0%} of the cells of '{target}' are missing or no numbers; name a "
-                "label with --positive, or all with --classes"
+            self._reporter.warn(
+                f"{unusable:.0%} of the cells of '{target}' are missing or not numbers; if they "
+                "are labels, name one with --positive, or all with --classes"
             )
 
 
@@ -184,7 +187,7 @@ class SelectJob(TableJob):
         for note in (*result.notes, *cell_notes(result.cells, names, assumed=assumed)):
             self._reporter.note(note)
         unusable = float(result.cells.shares()[1:, -1].sum())
-        self._note_target(label_seen=result.label_seen, unusable=unusable)
+        self._warn_of_target(label_seen=result.label_seen, unusable=unusable)
         return Scored(score.scores(), result.provenance)
 
     def release(self, private: "Scored") -> Selection:

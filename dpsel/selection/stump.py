@@ -59,12 +59,15 @@ class StumpJob(TableJob):
     def _hint(self) -> None:
         """Tell the holder, from public numbers, about how many rows the selection needs."""
         k, d = self._request.k, len(self._features.names)
+        if k == d and self._request.stump is not None and not self._request.stump.up_to:
+            self._reporter.hint(f"k is {k}, the number of features: all of them are selected")
+            return
         guarantee = self._request.guarantee
         moved = stump_sensitivity(guarantee.neighbors, guarantee.unit) // UNIT
         rows = moved * rows_needed(k, d, guarantee.epsilon)
         self._reporter.hint(
             f"to select {k} of {d} features at epsilon {guarantee.epsilon:g} better than by chance "
-            f"takes about {rows:,} rows"
+            f"takes about {rows:,} row{'' if rows == 1 else 's'}"
         )
 
     def _note_problems(self, private: "ColumnsToScore") -> None:
@@ -72,7 +75,7 @@ class StumpJob(TableJob):
         for note in private.columns.notes:
             self._reporter.note(note)
         label_seen = private.columns.label_seen
-        self._note_target(label_seen=label_seen, unusable=private.missing_targets)
+        self._warn_of_target(label_seen=label_seen, unusable=private.missing_targets)
 
 
 class ColumnsToScore:

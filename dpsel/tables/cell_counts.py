@@ -133,7 +133,7 @@ def cell_notes(cells: CellCounts, names: Sequence[str], *, assumed: bool) -> lis
         worst = [place for place in np.argsort(-affected, kind="stable") if affected[place]]
         notes.append(
             f"of the features' cells {features[0]:.1%} were clipped to their bounds, "
-            f"{features[1]:.1%} are missing and {features[2]:.1%} are no numbers; worst: "
+            f"{features[1]:.1%} are missing and {features[2]:.1%} are not numbers; worst: "
             + ", ".join(_described(names[place], shares[:, place]) for place in worst[:_NAMED])
         )
     return notes
@@ -141,6 +141,6 @@ def cell_notes(cells: CellCounts, names: Sequence[str], *, assumed: bool) -> lis
 
 def _described(name: str, shares: FloatArray) -> str:
     """Return the shares of a column's clipped, missing and unreadable cells, for a note."""
-    kinds = zip(shares.tolist(), ("clipped", "missing", "no numbers"), strict=True)
+    kinds = zip(shares.tolist(), ("clipped", "missing", "not numbers"), strict=True)
     found = [f"{share:.1%} {kind}" for share, kind in kinds if share > 0]
     return f"'{name}' ({', '.join(found)})"

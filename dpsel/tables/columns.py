@@ -459,7 +459,7 @@ def _hint(name: str, names: Sequence[str]) -> str:
     for sign in SEPARATORS if len(names) > 1 else f"{SEPARATORS} ":
         if any(name in other.split(sign) for other in names if sign in other):
             shown = "$'\\t'" if sign == "\t" else f"'{sign}'"
-            return f"; a name has it as a part: if cells are separated so, give --separator {shown}"
+            return f", only as a part of a longer name; try --separator {shown}"
     near = nearest(name, names)
     return "" if near is None else f"; did you mean '{near}'?"
 

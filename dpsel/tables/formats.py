@@ -284,7 +284,7 @@ class FileFormat:
                 "separator must be a single ASCII character other than a quote or a line end"
             )
         if self.decimal not in DECIMALS:
-            raise UsageError(f"decimal must be a point or a comma, got {self.decimal}")
+            raise UsageError(f"decimal must be '.' or ',', got '{self.decimal}'")
 
     def separated_by(self, separator: str | None) -> "FileFormat":
         """Return a copy with this separator, unless one is already set."""

@@ -361,7 +361,9 @@ def _found_format(sources: list[Source]) -> InputFormat:
     """Return the format of all sources by their names, or else by their first bytes."""
     pipe = next((source for source in sources if not source.is_file), None)
     if pipe is not None:
-        raise InputError(f"{pipe.label}: say which format it has with --input-format")
+        raise InputError(
+            f"{pipe.label}: say which format it has with --input-format {'|'.join(InputFormat)}"
+        )
     formats = {_format_of(source) for source in sources}
     if len(formats) > 1:
         raise InputError(f"the files have different formats: {', '.join(sorted(formats))}")

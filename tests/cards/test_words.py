@@ -39,14 +39,15 @@ def test_odds_are_written_to_be_read() -> None:
 
 def test_the_guarantee_is_told_in_odds() -> None:
     told = sentences("What is promised")
-    assert "Whoever is sure to 1:1 that the row is there can get to at most 7.39:1" in told
+    assert "equally likely (1:1) that the row is in the table or not" in told
+    assert "can reach odds of at most 7.39:1 from this release" in told
     assert "from 50 % to at most 88.1 %" in told
     assert "From end to end: bounding, scoring and selection are covered." in told
     with_delta = sentences("What is promised", guarantee={"delta": 1e-6})
     assert "a chance of at most 7.39 p + 1e-06" in with_delta
-    assert "But for a chance of 1e-06 this is as good as a release by which" in with_delta
+    assert "But for a chance of 1e-06 this is as good as a release from which" in with_delta
     other = sentences("What is promised", guarantee={"neighbors": "replace-one"})
-    assert "that the row has one of two values, and not the other, can get to" in other
+    assert "considers two values of the row equally likely (1:1) can reach" in other
 
 
 def test_whom_it_is_about_depends_on_unit_and_neighbors() -> None:

@@ -335,7 +335,7 @@ def test_words_in_place_of_numbers_are_told(dpsel: Dpsel, tmp_path: Path) -> Non
     asked = (*ONE_ROW_A_GENE, "--labels", tmp_path / "labels.csv")
     result = dpsel("preprocess", tmp_path / "calls.csv", tmp_path / "o.csv", *asked)
     assert result.code == 0
-    assert "note: 83.3% of the cells are missing, or no numbers\n" in result.err
+    assert "note: 83.3% of the cells are missing or not numbers\n" in result.err
 
 
 @pytest.mark.parametrize("name", ["GSE1_series_matrix.txt.gz", "GSE1.tsv.gz"])

@@ -101,7 +101,7 @@ CASES: list[tuple[int, str, tuple[str, ...]]] = [
         "noise.dat: cannot tell its format; say which with --input-format parquet|csv|tsv|arrow",
         ("noise.dat", *ASK),
     ),
-    (3, "stdin: say which format it has with --input-format", ("-", *ASK)),
+    (3, "stdin: say which format it has with --input-format parquet|csv|tsv|arrow", ("-", *ASK)),
     (
         3,
         "twice.csv: columns 1 and 2 have the same name; rename one",
@@ -313,8 +313,8 @@ def test_bad_input_ends_with_one_clear_line(
         ),
         ("No such option: --eps; did you mean --epsilon?", ("select", "t.csv", "--eps", "1")),
         (
-            "Unexpected argument 'u.csv'; for a table of several files, give their folder or a "
-            "quoted glob: 'data/*.csv'",
+            "Unexpected argument 'u.csv'; separate names with commas, and give several files as a "
+            "folder or a quoted glob",
             ("select", "t.csv", "u.csv", "v.csv", *ASK),
         ),
         ("Invalid value for '--k'", ("select", "t.csv", *ASK[:2], "--k", "two", "--epsilon", "1")),

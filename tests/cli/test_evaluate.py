@@ -80,7 +80,7 @@ def test_a_raw_table_is_not_shown_as_a_success(
             "worst: 'age' (100.0% clipped), 'bmi' (100.0% clipped)",
             "nobody gave bounds, and cells are beyond [-1, 1]: what is true and what correlates is "
             "found on rows scaled by their largest values, as with --scale max-abs; dp-sis, sis "
-            "clipped them, and `dpsel select` would refuse",
+            "clipped them; outside `dpsel evaluate` they refuse such a table",
             "by dp-sis the k-th and the next score are equal, k = 3",
             "by sis the k-th and the next score are equal, k = 3",
         ),

@@ -94,6 +94,15 @@ def test_public_bounds_make_the_guarantee_cover_everything(dpsel: Dpsel) -> None
     assert record_of(uniform.out)["guarantee"]["end_to_end"] is True
 
 
+def test_the_rows_that_are_needed_are_told_in_plain_words(dpsel: Dpsel) -> None:
+    one = dpsel("select", BOUNDED, "--target", "y", "--k", 1, "--epsilon", 500)
+    assert one.err.endswith(" takes about 1 row\n")
+    every = dpsel("select", BOUNDED, "--target", "y", "--k", 40, "--epsilon", 1)
+    assert every.err == "note: k is 40, the number of features: all of them are selected\n"
+    some = dpsel("select", BOUNDED, "--target", "y", "--up-to", 40, "--epsilon", 1)
+    assert some.err.startswith("note: to select 40 of 40 features at epsilon 1 better than by ")
+
+
 @pytest.mark.parametrize("score", ["dot", "covariance"])
 def test_a_raw_table_without_bounds_is_refused(score: str, dpsel: Dpsel) -> None:
     for options in ((), ("--quiet",), ("--neighbors", "replace-one")):
@@ -110,7 +119,7 @@ def test_clipped_cells_are_noted_for_their_holder_only(dpsel: Dpsel) -> None:
     assert result.code == 0
     assert result.err == (
         "note: of the features' cells 31.8% were clipped to their bounds, 0.0% are missing and "
-        "0.0% are no numbers; worst: 'y' (85.2% clipped), 'x00' (35.0% clipped), 'x22' (34.6% "
+        "0.0% are not numbers; worst: 'y' (85.2% clipped), 'x00' (35.0% clipped), 'x22' (34.6% "
         "clipped), "
         "'x37' (34.4% clipped), 'x11' (34.1% clipped)\n"
     )
@@ -188,7 +197,9 @@ def test_a_text_target_needs_a_label(dpsel: Dpsel, tmp_path: Path) -> None:
     assert dpsel("select", path, *ASK, "--positive", "ill").code == 0
     unseen = dpsel("select", path, *ASK, "--positive", "il")
     assert unseen.code == 0
-    assert unseen.err == "note: no row has the label 'il' in 'y'\n"
+    assert unseen.err == (
+        "note: no row has the label 'il' in 'y', so the picks are no better than chance\n"
+    )
 
 
 def of_no_use(path: Path, rows: int) -> None:
@@ -215,7 +226,7 @@ def test_the_holder_hears_which_cells_were_of_no_use(
     far = "'far' (75.0% clipped), " if clipped else ""
     assert result.err == (
         f"note: of the features' cells {15.0 if clipped else 0.0}% were clipped to their bounds, "
-        "12.5% are missing and 16.0% are no numbers; worst: 'words' (80.0% no numbers), "
+        "12.5% are missing and 16.0% are not numbers; worst: 'words' (80.0% not numbers), "
         f"{far}'gaps' (50.0% missing), 'some' (12.5% missing)\n"
     )
     # Nothing of it is published, and no cell is quoted.
@@ -238,7 +249,7 @@ def test_the_summary_names_five_columns_and_looks_at_long_tables_too(
     assert result.code == 0
     assert result.err == (
         "note: of the features' cells 35.0% were clipped to their bounds, 10.0% are missing and "
-        "0.0% are no numbers; worst: 'gone' (100.0% missing), 'x0' (50.0% clipped), 'x1' (50.0% "
+        "0.0% are not numbers; worst: 'gone' (100.0% missing), 'x0' (50.0% clipped), 'x1' (50.0% "
         "clipped), "
         "'x2' (50.0% clipped), 'x3' (50.0% clipped)\n"
     )

@@ -346,8 +346,8 @@ def test_words_under_the_wrong_names_are_not_blamed_on_the_columns(
         (
             "x z y",
             2,
-            "--target: t.csv has no column 'y'; a name has it as a part: if cells are separated "
-            "so, give --separator ' '",
+            "--target: t.csv has no column 'y', only as a part of a longer name; "
+            "try --separator ' '",
         ),
         (
             '"x"",z,y',
@@ -369,7 +369,7 @@ def test_names_between_blanks_are_answered_with_the_separator(
 def test_a_decimal_sign_is_a_point_or_a_comma(both: tuple[Path, Path], dpsel: Dpsel) -> None:
     result = dpsel("select", both[0], "--target", "cost", "--k", "1", *SEEDED, "--decimal", ";")
     assert (result.code, result.out) == (2, "")
-    assert "decimal must be a point or a comma, got ;" in result.err
+    assert "decimal must be '.' or ',', got ';'" in result.err
 
 
 def test_a_run_id_stands_for_its_decimal_sign(

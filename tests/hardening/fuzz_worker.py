@@ -124,6 +124,7 @@ def complaint(this: Original, ended: Ended) -> str | None:
 # What is told from public names and numbers before a row is read.
 _BEFORE_A_ROW = re.compile(
     r"note: to select 2 of \d+ features at epsilon 1 better than by chance takes about \d+ rows"
+    r"|note: k is 2, the number of features: all of them are selected"
     r"|note: .*: column \d+( \(and \d+ more\))? has no name, so it is left out"
 )
 _TOLD = ("features: ", "method: ", "medians: ", "labels: ", "missing cells: ", "clipped cells: ")

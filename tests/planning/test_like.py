@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpsel.errors import UsageError
+from dpsel.errors import InputError, UsageError
 from dpsel.planning.like import make_like_plan, make_like_request, read_stand_in
 from dpsel.planning.options import Guesses, Simulation, StandIn, TargetGuess, Wish
 from dpsel.reporter import Reporter
@@ -37,6 +37,13 @@ def test_its_strongest_features_are_right_and_found(stand_in: StandIn) -> None:
     assert plan.to_dict()["guessed"]["like"] == stand_in.like
     for method in (Method.STUMP, Method.KENDALL, Method.DP_SIS):
         assert plan.curves[method].at(20.0)[1] == 1.0
+
+
+def test_columns_of_words_are_refused_in_terms_of_a_plan(tmp_path: Path) -> None:
+    place = tmp_path / "public.csv"
+    place.write_text("id,x,y\na1,1,2\na2,2,1\na3,3,5\n")
+    with pytest.raises(InputError, match="must hold numbers only; remove 'id', which hold words"):
+        read_stand_in(StandIn(like=str(place), target="y"), 1, Reporter())
 
 
 def test_what_a_stand_in_says_is_not_guessed(stand_in: StandIn) -> None:

@@ -147,6 +147,8 @@ def test_advice_names_another_method_where_only_that_finds_what_is_wanted(plan: 
         ({}, {"rows": 10, "features": 5}, {}, "give --k K"),
         ({"k": 3, "up_to": 3}, {"rows": 10, "features": 5}, {}, "give --k K"),
         ({"k": 9}, {"rows": 10, "features": 5, "matter": 2}, {}, "k must be between 1 and 5"),
+        ({"k": 9}, {"rows": 10, "features": 5}, {}, "k must be between 1 and 5"),
+        ({"k": 9}, {"rows": 10, "features": 0}, {}, "features must be between 1 and"),
         ({"k": 3}, {"rows": 1, "features": 5}, {}, "rows must be between 2 and"),
         ({"k": 3}, {"rows": 10, "features": 5, "matter": 6}, {}, "matter must be between 1 and 5"),
         ({"k": 3}, {"rows": 10, "features": 5, "effect": "1.5"}, {}, "effect must be above 0"),

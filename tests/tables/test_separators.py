@@ -86,7 +86,7 @@ def test_a_line_for_excel_above_the_names_is_passed_over(first: str, tmp_path: P
 
 def test_a_decimal_sign_is_a_point_or_a_comma() -> None:
     for sign in ("", ";", ".,", "point"):
-        with pytest.raises(UsageError, match="decimal must be a point or a comma"):
+        with pytest.raises(UsageError, match=r"decimal must be '\.' or ','"):
             FileFormat(decimal=sign)
 
 
@@ -101,8 +101,8 @@ def test_a_column_that_another_sign_would_separate_is_seen(
     with pytest.raises(UsageError) as raised:
         scored(str(tmp_path / "t.csv"))
     assert str(raised.value) == (
-        "--target: t.csv has no column 'y'; a name has it as a part: if cells are separated so, "
-        f"give --separator {shown}"
+        "--target: t.csv has no column 'y', only as a part of a longer name; "
+        f"try --separator {shown}"
     )
 
 
