@@ -15,9 +15,9 @@ from functools import partial
 import numpy as np
 
 from dpsel.core.arrays import FloatArray
-from dpsel.core.mechanisms.classes import LipschitzLosses, uniform_members
 from dpsel.core.mechanisms.ranking import Ranking
 from dpsel.core.mechanisms.samplers import lazy_classes
+from dpsel.core.mechanisms.subset_classes import LipschitzLosses, uniform_members
 from dpsel.core.randomness import make_randomness
 from dpsel.core.release import top_k
 

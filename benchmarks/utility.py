@@ -13,8 +13,8 @@ import math
 import numpy as np
 
 from dpsel.core.arrays import FloatArray
-from dpsel.core.mechanisms.classes import log_subsets
 from dpsel.core.mechanisms.registry import MECHANISMS
+from dpsel.core.mechanisms.subset_classes import log_subsets
 from dpsel.core.release import top_k
 
 D, DRAWS = 2000, 200

@@ -67,8 +67,8 @@ def test_the_documents_show_commands() -> None:
 
 def test_the_sample_s_answer_is_as_certain_as_the_documents_assume() -> None:
     from dpsel.auditing.laws import right_size
-    from dpsel.core.mechanisms.classes import LipschitzLosses
     from dpsel.core.mechanisms.ranking import Ranking
+    from dpsel.core.mechanisms.subset_classes import LipschitzLosses
     from tests.sample_tables import scored
 
     for name, bounds in (("raw", "bounds.toml"), ("bounded", None)):

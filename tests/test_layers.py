@@ -168,7 +168,7 @@ def test_imports_stay_on_their_side_of_the_wall(path: Path) -> None:
         ("core.selection", "from dpsel.core.randomness import make_randomness"),
         ("core.selection", "made = Selection(indices, names)"),
         ("budget.ledger", "import numpy as np"),
-        ("cards.words", "import polars as pl"),
+        ("cards.content", "import polars as pl"),
         ("cards.record", "from dpsel.tables.opening import open_table"),
         ("cli.select", "import polars"),
         ("cli.app", "import click"),

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from dpsel.budget.api import named_history
 from dpsel.budget.ledger import History
 from dpsel.budget.options import LedgerPlace
+from dpsel.cards.content import card_of
 from dpsel.cards.options import CardFormat, CardLook
 from dpsel.cards.pages import html_card, markdown_card
 from dpsel.cards.record import Published, published, read_record
 from dpsel.cards.registry import registry_entry
-from dpsel.cards.words import card_of
 from dpsel.python import python_function, record_of
 from dpsel.system.text import json_text
 
@@ -31,7 +31,7 @@ def card(
 
     Privacy:
         Guarantee: none is needed; a record and a ledger are public, and nothing else is read.
-        Tested by: tests/cards/test_words.py
+        Tested by: tests/cards/test_content.py
 
     Args:
         record: A selection from `select` or `baseline`, or the JSON file of its record.

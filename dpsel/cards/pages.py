@@ -7,7 +7,7 @@ in them can become markup.
 import re
 from importlib.resources import files
 
-from dpsel.cards.words import Card, CardTable, Name, Said, Section, Words
+from dpsel.cards.content import Card, CardTable, Name, Said, Section, Words
 from dpsel.display import printable, safe
 from dpsel.system.text import page_html
 

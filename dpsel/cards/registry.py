@@ -9,9 +9,9 @@ import re
 from typing import Any
 
 from dpsel.budget.ledger import History
+from dpsel.cards.content import charge_for, count_words, odds_text
 from dpsel.cards.pages import code_span, escaped
 from dpsel.cards.record import Published
-from dpsel.cards.words import charge_for, count_words, odds_text
 from dpsel.core.guarantee import Guarantee, Neighbors
 from dpsel.errors import UsageError
 

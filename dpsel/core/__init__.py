@@ -39,8 +39,8 @@ The order in which to read:
     scores/registry.py          the scores by name
     randomness.py               random words, and the draws made from them
     mechanisms/permute_and_flip.py  the default mechanism
-    mechanisms/lipschitz.py     the paper's mechanism, with classes.py, samplers.py, ranking.py
-                                and binomials.py
+    mechanisms/lipschitz.py     the paper's mechanism, with subset_classes.py, samplers.py,
+                                ranking.py and binomials.py
     mechanisms/noisy.py         others: peeling and one-shot Laplace; joint.py
     mechanisms/composition.py   what k rounds cost together, with a delta
     mechanisms/registry.py      the mechanisms by name

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray, NumberArray
 from dpsel.core.matrix import Matrix, TiledMatrix
-from dpsel.core.mechanisms.classes import log_subsets
+from dpsel.core.mechanisms.subset_classes import log_subsets
 from dpsel.records import frozen
 from dpsel.selection.lasso import tied_share
 

@@ -20,16 +20,16 @@ from dpsel.auditing.pairs import BUILT_IN
 from dpsel.auditing.request import MechanismTarget
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.mechanisms import Sampler, joint, lipschitz
-from dpsel.core.mechanisms import classes as lipschitz_losses
 from dpsel.core.mechanisms import noisy as oneshot_laplace
 from dpsel.core.mechanisms import noisy as peeling
 from dpsel.core.mechanisms import permute_and_flip as flip
 from dpsel.core.mechanisms import samplers as direct
 from dpsel.core.mechanisms import samplers as lazy
+from dpsel.core.mechanisms import subset_classes as lipschitz_losses
 from dpsel.core.mechanisms.binomials import log_binomial, log_binomial_gap
-from dpsel.core.mechanisms.classes import LipschitzLosses, largest_noise
 from dpsel.core.mechanisms.composition import round_epsilon
 from dpsel.core.mechanisms.registry import MECHANISMS
+from dpsel.core.mechanisms.subset_classes import LipschitzLosses, largest_noise
 from dpsel.core.randomness import Randomness, SeededRandomness, exponentials, integers_below
 from dpsel.selection.lasso import exact_top_k
 from tests.audited import audited, caught_by

@@ -22,10 +22,10 @@ from dpsel.budget.amounts import (
 )
 from dpsel.core.guarantee import Guarantee, Neighbors, Scope
 from dpsel.core.mechanisms import joint, lipschitz, noisy, permute_and_flip
-from dpsel.core.mechanisms.classes import LipschitzLosses
 from dpsel.core.mechanisms.lipschitz import float_slack
 from dpsel.core.mechanisms.noisy import rounding_cost, single_limit
 from dpsel.core.mechanisms.registry import MECHANISMS
+from dpsel.core.mechanisms.subset_classes import LipschitzLosses
 from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import Scores
 from dpsel.errors import UsageError

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from dpsel.budget.ledger import History
+from dpsel.cards.content import Card, card_of
 from dpsel.cards.pages import code_span, escaped, html_card, markdown_card
-from dpsel.cards.words import Card, card_of
 from dpsel.display import printable
 from tests.cards.records import HOSTILE, fields, ledger_with, record
 

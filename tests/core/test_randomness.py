@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dpsel.core.arrays import WordArray
-from dpsel.core.mechanisms.classes import largest_noise
+from dpsel.core.mechanisms.subset_classes import largest_noise
 from dpsel.core.randomness import (
     SeededRandomness,
     SystemRandomness,

@@ -22,10 +22,10 @@ from dpsel.core.mechanisms import Sampler, lipschitz
 from dpsel.core.mechanisms import samplers as direct
 from dpsel.core.mechanisms import samplers as lazy
 from dpsel.core.mechanisms.binomials import log_binomial, log_binomial_gap
-from dpsel.core.mechanisms.classes import LipschitzLosses
 from dpsel.core.mechanisms.lipschitz import float_slack
 from dpsel.core.mechanisms.noisy import effective_epsilon
 from dpsel.core.mechanisms.ranking import Ranking
+from dpsel.core.mechanisms.subset_classes import LipschitzLosses
 from dpsel.core.randomness import make_randomness
 from dpsel.core.release import top_k
 from tests.chi_square import ALPHA, counted, p_value

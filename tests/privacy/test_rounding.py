@@ -15,13 +15,13 @@ from scipy.stats import kstest
 
 from dpsel.core.arrays import FloatArray, WordArray
 from dpsel.core.mechanisms import samplers as lazy
-from dpsel.core.mechanisms.classes import LipschitzLosses, largest_noise, log_subsets
 from dpsel.core.mechanisms.joint import truncated_exponential
 from dpsel.core.mechanisms.lipschitz import float_slack
 from dpsel.core.mechanisms.noisy import rounding_cost, single_limit, weighted_scores
 from dpsel.core.mechanisms.permute_and_flip import _noise
 from dpsel.core.mechanisms.ranking import Ranking
 from dpsel.core.mechanisms.samplers import log_node_size
+from dpsel.core.mechanisms.subset_classes import LipschitzLosses, largest_noise, log_subsets
 from dpsel.core.randomness import SeededRandomness, exponentials
 from dpsel.core.scores.base import Scores
 from tests.chi_square import ALPHA

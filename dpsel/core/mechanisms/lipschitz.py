@@ -8,10 +8,10 @@ import numpy as np
 from dpsel.core.arrays import IntArray
 from dpsel.core.guarantee import check_epsilon, check_k
 from dpsel.core.mechanisms import Sampler
-from dpsel.core.mechanisms.classes import LipschitzLosses, log_subsets, uniform_members
 from dpsel.core.mechanisms.noisy import effective_epsilon
 from dpsel.core.mechanisms.ranking import Ranking
 from dpsel.core.mechanisms.samplers import direct_classes, lazy_classes
+from dpsel.core.mechanisms.subset_classes import LipschitzLosses, log_subsets, uniform_members
 from dpsel.core.randomness import Randomness
 from dpsel.core.scores.base import Scores
 from dpsel.errors import UsageError

@@ -7,7 +7,7 @@ import numpy as np
 
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray
 from dpsel.core.mechanisms.binomials import log_binomial, log_binomial_gap
-from dpsel.core.mechanisms.classes import LipschitzLosses, largest_noise
+from dpsel.core.mechanisms.subset_classes import LipschitzLosses, largest_noise
 from dpsel.core.randomness import Randomness, exponentials
 from dpsel.records import frozen
 

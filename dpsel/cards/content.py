@@ -63,7 +63,7 @@ def card_of(record: Published, ledger: History | None) -> Card:
 
     Privacy:
         Guarantee: none is needed; a record and a ledger are public, and nothing else is read.
-        Tested by: tests/cards/test_words.py
+        Tested by: tests/cards/test_content.py
     """
     guarantee, charge = record.guarantee, None if ledger is None else charge_for(record, ledger)
     sections = [_released(record, charge), _about_whom(guarantee)]

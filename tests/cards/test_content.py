@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from dpsel.cards.content import Words, card_of, chance, odds_text
 from dpsel.cards.pages import markdown_card
 from dpsel.cards.record import published
-from dpsel.cards.words import Words, card_of, chance, odds_text
 from tests.cards.records import fields, ledger_with, record
 
 
