@@ -80,8 +80,8 @@ def evaluate(
         epsilon: Privacy losses: numbers, or a text such as `"0.1:20:log12"`.
         trials: Selections in each cell.
         method: Names of methods, or `SCORE/MECHANISM`; stump, dp-sis and two-stage if empty.
-        truth: The true features: `lasso`, `sis`, `stump`, or names; `lasso` if not given, and
-            `stump` for a table with columns of words or dates.
+        truth: The true features: `lasso`, `sis`, `stump`, or names; `lasso` if not given, `sis`
+            if that uses no feature, and `stump` for a table with columns of words or dates.
         unseen: How many folds: also select within the training rows and test a model on the rest.
         penalty: The weight of the L1 norm in every LASSO.
         scale: Scale the data as `preprocess` would: `none`, `max-abs` or `robust`.

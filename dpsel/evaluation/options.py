@@ -55,7 +55,7 @@ class Comparison:
         "--truth WHAT",
         "The true features: lasso, sis, stump, or comma-separated names.",
         None,
-        shown="lasso; stump if columns hold words or dates",
+        shown="lasso, or sis if that uses no feature; stump if columns hold words or dates",
         panel=SWEEP,
     )
     unseen: int | None = option(

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from dpsel.system.frames import pl
 
 
+LASSO_FOUND_NOTHING = (
+    "a LASSO uses no feature, so the true features are the k largest |x'y|; choose others with "
+    "--truth, or a smaller --penalty"
+)
 _MOST_NAMED = 10
 
 

@@ -30,7 +30,7 @@ from dpsel.evaluation.methods import (
     table_scores,
 )
 from dpsel.evaluation.metrics import cell_summary, correlations, without_intervals
-from dpsel.evaluation.report import table_notes
+from dpsel.evaluation.report import LASSO_FOUND_NOTHING, table_notes
 from dpsel.evaluation.request import Sweep
 from dpsel.evaluation.truth import FoundTruth, Truth, stump_truth
 from dpsel.evaluation.unseen import (
@@ -181,8 +181,11 @@ class _SetSweep:
         sweep = self._sweep
         name, asked_truth = self._data.name, sweep.truth.of_table(words=bool(self._data.wordy))
         found.notes.extend(f"{name}: {note}" for note in table_notes(self._data, sweep))
-        found.truths[name] = asked_truth.kind
         truth = self._data.truth or self._truth(asked_truth)
+        if (instead := sweep.truth.instead_of(asked_truth, truth)) is not None:
+            asked_truth, truth = instead, self._truth(instead)
+            found.notes.append(f"{name}: {LASSO_FOUND_NOTHING}")
+        found.truths[name] = asked_truth.kind
         votes = self._votes()
         draws = {method.name: self._draws(method, votes) for method in sweep.methods}
         work = CellWork(

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 LASSO, SIS, STUMP, NAMES = "lasso", "sis", "stump", "names"
 BY_TABLE = "by table"
-"""The default: `STUMP` for a table with columns of words or dates, else `LASSO`."""
+"""The default: `STUMP` for a table with columns of words or dates, else `LASSO`, or `SIS` if that
+finds nothing."""
 
 _BY_STUMP = "the k best by the exact score stump"
 
@@ -72,7 +73,10 @@ class Truth:
         """Return the definition in words."""
         by_lasso = f"the k largest coefficients of a LASSO, lambda = {self.penalty:g}"
         known = {LASSO: by_lasso, SIS: "the k largest |x'y|", STUMP: _BY_STUMP}
-        known[BY_TABLE] = f"{by_lasso}; where columns hold words or dates, {_BY_STUMP}"
+        known[BY_TABLE] = (
+            f"{by_lasso}, or {known[SIS]} if all are 0; where columns hold words or dates, "
+            f"{_BY_STUMP}"
+        )
         return known.get(self.kind) or ", ".join(self.names)
 
     def of_table(self, *, words: bool) -> "Truth":
@@ -80,6 +84,11 @@ class Truth:
         if self.kind != BY_TABLE:
             return self
         return replace(self, kind=STUMP if words else LASSO)
+
+    def instead_of(self, chosen: "Truth", found: FoundTruth) -> "Truth | None":
+        """Return what replaces the definition of a table, if any: SIS a LASSO without features."""
+        by_lasso = self.kind == BY_TABLE and chosen.kind == LASSO and found.weights is not None
+        return replace(self, kind=SIS) if by_lasso and not len(found.top(1)) else None
 
     def of_all(self, kinds: Sequence[str]) -> "Truth":
         """Return the definition for all tables, given what it was for each of them."""

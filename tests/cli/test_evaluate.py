@@ -102,8 +102,13 @@ def test_without_bounds_the_truth_of_a_raw_table_is_that_of_its_scaled_rows(
     assert {row["true_size"] for row in raw["results"]} == {3}
     assert {row["accuracy"] > 0.5 for row in raw["results"] if row["epsilon"] == 20} == {True}
     # Bounds that were given are what the user wants the cells to be clipped to.
-    given = evaluated(dpsel, *ask, "--lower", -1, "--upper", 1, table=diabetes)
+    clipped = (*ask, "--lower", -1, "--upper", 1)
+    given = evaluated(dpsel, *clipped, "--truth", "lasso", table=diabetes)
     assert {row["true_size"] for row in given["results"]} == {0}
+    # By default, something is true.
+    given = evaluated(dpsel, *clipped, table=diabetes)
+    assert given["about"]["truth"]["kind"] == "sis"
+    assert {row["true_size"] for row in given["results"]} == {3}
 
 
 def test_scaled_rows_give_nothing_to_complain_about(dpsel: Dpsel, diabetes: Path) -> None:
@@ -539,7 +544,19 @@ def test_a_truth_by_stump_can_be_asked_for_and_is_the_default_for_words_only(
 
 def test_each_of_several_tables_has_the_truth_that_fits_it(dpsel: Dpsel, tmp_path: Path) -> None:
     pl.read_csv(VISITS).select("age", "bmi", "nights", "came_back").write_csv(tmp_path / "n.csv")
-    ask = (*README[:-4], "--k", 1, "--epsilon", 5, "--trials", 3, "--threads", 1)
+    ask = (
+        *README[:-4],
+        "--k",
+        1,
+        "--epsilon",
+        5,
+        "--trials",
+        3,
+        "--threads",
+        1,
+        "--penalty",
+        0.001,
+    )
     report = tmp_path / "r.html"
     files = ("--output", "-", "--report", report)
     done = dpsel("evaluate", VISITS, tmp_path / "n.csv", *ask, "--method", "stump", *files)

@@ -142,7 +142,17 @@ def test_by_default_a_table_with_words_has_its_truth_by_stump_and_others_by_a_la
     assert default.of_all(["stump", "stump"]) == parse_truth("stump", 0.02)
     assert default.of_all(["stump", "lasso"]) == default
     assert default.described() == (
-        "the k largest coefficients of a LASSO, lambda = 0.02; where columns hold words or dates, "
-        "the k best by the exact score stump"
+        "the k largest coefficients of a LASSO, lambda = 0.02, or the k largest |x'y| if all are "
+        "0; where columns hold words or dates, the k best by the exact score stump"
     )
     assert parse_truth("stump", 0.1).described() == "the k best by the exact score stump"
+
+
+def test_by_default_sis_takes_the_place_of_a_lasso_that_uses_no_feature() -> None:
+    default, lasso = parse_truth(None, 0.02), parse_truth("lasso", 0.02)
+    nothing = FoundTruth(np.zeros(3), None)
+    assert default.instead_of(lasso, nothing) == parse_truth("sis", 0.02)
+    for found in (FoundTruth(np.array([0.0, -1e-9, 0.0]), None), FoundTruth(None, np.array([1]))):
+        assert default.instead_of(lasso, found) is None
+    assert default.instead_of(parse_truth("stump", 0.02), nothing) is None
+    assert lasso.instead_of(lasso, nothing) is None
