@@ -40,11 +40,19 @@ def words_of(X: FloatArray) -> tuple[BoolArray, IntArray]:
 
 def without_words(X: RealArray) -> FloatArray:
     """Return numbers as doubles, in which any NaN, whatever its bits, is a missing cell."""
-    numbers: FloatArray = X.astype(np.float64, copy=False)
-    missing = np.isnan(numbers)
+    numbers: FloatArray = plain_nans(X).astype(np.float64, copy=False)
+    return numbers
+
+
+def plain_nans(X: RealArray) -> RealArray:
+    """Return numbers, in the same precision, in which any NaN is that of a missing cell.
+
+    In single precision no cell is a word. But a NaN keeps its other bits when it is converted to a
+    double, and could become one.
+    """
+    missing = np.isnan(X)
     if not missing.any():
-        return numbers
-    if numbers is X:
-        numbers = numbers.copy(order="A")
+        return X
+    numbers: RealArray = X.copy(order="A")
     numbers[missing] = np.nan
     return numbers

@@ -15,7 +15,7 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, RealArray
 from dpsel.core.batch import Batch
-from dpsel.core.words import without_words
+from dpsel.core.words import plain_nans
 from dpsel.errors import InputError
 from dpsel.system.frames import pl
 from dpsel.tables.columns import PANDAS, Column, Kind, Layout, marked_index, pandas_index
@@ -167,8 +167,6 @@ class WideParquetTable:
                 floats = rows.words and columns.floats(features)
                 words = rows.words and not floats
                 matrix = columns.cells(features) if words else columns.matrix(features)
-                # A NaN among floats must not be taken for a word, which only a double can be.
-                floats = floats and matrix.dtype == np.float64
             # The threads share the work on these columns.
             cells = _CELLS_A_SHARE_OF_WORDS if rows.words else _CELLS_A_SHARE
             share = len(features) if layout.whole_rows else cells // max(1, self._scan.shape.rows)
@@ -181,7 +179,8 @@ class WideParquetTable:
                     rows: RowsRead = rows_read,
                     floats: bool = floats,
                 ) -> Batch:
-                    return rows.batch(place, without_words(some) if floats else some)
+                    # A NaN among floats must not be taken for a word, here or once it is a double.
+                    return rows.batch(place, plain_nans(some) if floats else some)
 
                 done = first + min(start + share, len(features))
                 yield PendingBatch(read, min(1.0, done / max(1, count)))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -14,6 +15,7 @@ from dpsel.core.arrays import FloatArray
 from dpsel.core.batch import Batch
 from dpsel.core.persons import PersonLimit
 from dpsel.core.row_ranks import row_ranks
+from dpsel.core.scores.stump import Cells
 from dpsel.reporter import Reporter
 from dpsel.tables import parquet_footer, whole_columns, wide_parquet
 from dpsel.tables.columns import Wanted, choose_columns
@@ -230,14 +232,38 @@ def test_the_reader_of_wide_files_has_the_same_columns(
 def test_a_text_that_is_no_utf_8_takes_the_other_reader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import pyarrow as pa
-
     monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 100)
     odd = pa.array([b"\xff", b"red", b"\xfe", b"red"]).view(pa.string())
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"x": odd, "y": [0.0, 1.0, 0.0, 1.0]}), path, row_group_size=2)
     assert isinstance(open_table(str(path)), WideParquetTable)
     same(whole(path), in_pieces(path))
+
+
+@pytest.mark.parametrize("place", ["t.parquet", "two", "folders"])
+@pytest.mark.parametrize("row_ranks", [False, True])
+def test_a_nan_in_single_precision_is_missing_for_both_readers_whatever_its_bits(
+    *, row_ranks: bool, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As a double, the first of these has the bits of a word.
+    odd = np.array([0x7FE00001, 0x7FC00000, 0x3F800000], dtype=np.uint32).view(np.float32)
+    table = pa.table({"x": odd, "z": odd[::-1], "y": odd[::-1]})
+    names = {"t.parquet": ["t.parquet"], "two": ["two/a.parquet", "two/b.parquet"]}
+    for name in names.get(place, ["folders/key=1/part.parquet"]):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, tmp_path / name)
+    found = []
+    for footer in (1 << 20, 1):
+        monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", footer)
+        opened, layout = _opened(tmp_path / place, None)
+        with closing(opened):
+            columns = WholeColumns(
+                opened, layout, TargetCoding(), None, 1, Reporter(), row_ranks=row_ranks
+            )
+            found.append(list(columns.reduce(lambda batch: Cells.of(np.asarray(batch.X)))))
+    for tall, wide in zip(*found, strict=True):
+        np.testing.assert_array_equal(tall.numbers, wide.numbers)
+        assert tall.codes is wide.codes is None
 
 
 def test_typed_files_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
