@@ -206,9 +206,13 @@ class WideParquetTable:
         """Do nothing: every reader closes its own file."""
 
     def _in_utf8(self, layout: Layout, *, features: bool) -> bool:
-        """Return whether all text columns to be read are UTF-8: polars fails on any other text."""
+        """Return whether all texts to be read are UTF-8: polars fails on any other text.
+
+        There may be texts inside nested values, too.
+        """
         read = [*layout.marks, *(layout.features if features and not self._all_floats else ())]
-        texts = [place for place in read if self.columns[place].kind is Kind.TEXT]
+        kinds = (Kind.TEXT, Kind.OTHER)
+        texts = [place for place in read if self.columns[place].kind in kinds]
         try:
             with plain_errors(self.label, _KIND):
                 if texts:
