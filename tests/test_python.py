@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
+from traceback import format_exception
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -324,6 +325,38 @@ def test_columns_of_python_s_objects_are_refused_by_their_type() -> None:
     frame = pl.DataFrame({"y": [0, 1, 1]}).with_columns(objects)
     with pytest.raises(dpsel.InputError, match="table: column 'o' holds objects of Python"):
         dpsel.select(frame, target="y", k=1, epsilon=1)
+
+
+@pytest.mark.parametrize("failing", ["cast", "function", "file"])
+def test_a_lazy_frame_that_fails_at_a_row_is_charged_and_quotes_no_cell(
+    failing: str, tmp_path: Path
+) -> None:
+    def refuse(cell: str) -> float:
+        raise ValueError(cell)
+
+    x = pl.col("x")
+    frame = pl.LazyFrame({"x": ["1", "HIV+"], "y": [0.0, 1.0]})
+    if failing == "cast":
+        frame = frame.with_columns(x.cast(pl.Int64))
+    elif failing == "function":
+        frame = frame.with_columns(x.map_elements(refuse, return_dtype=pl.Float64))
+    else:
+        (tmp_path / "t.csv").write_text("x,y\n" + "1,0\n" * 200 + "HIV+,1\n")
+        frame = pl.scan_csv(tmp_path / "t.csv")
+    place = tmp_path / "ledgers"
+    ledger = dpsel.Ledger.init("patients", epsilon=3, ledger_file=place)
+    paid: dict[str, Any] = {"ledger": "patients", "ledger_file": place}
+    with pytest.raises(dpsel.InputError, match=r"fails at collect\(\)") as raised:
+        dpsel.select(frame, target="y", k=1, epsilon=1, **paid)
+    assert "HIV" not in "".join(format_exception(raised.value))
+    assert str(ledger.left.epsilon) == "2"
+    # What its names and types say is an error before the charge.
+    with pytest.raises(dpsel.UsageError, match="no column 'z'"):
+        dpsel.select(frame, target="z", k=1, epsilon=1, **paid)
+    objects = frame.with_columns(o=pl.lit(1).map_batches(lambda s: s, return_dtype=pl.Object))
+    with pytest.raises(dpsel.InputError, match="table: column 'o' holds objects of Python"):
+        dpsel.select(objects, target="y", k=1, epsilon=1, **paid)
+    assert str(ledger.left.epsilon) == "2"
 
 
 def test_the_selected_features_select_from_a_frame() -> None:

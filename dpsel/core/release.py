@@ -44,6 +44,15 @@ from dpsel.records import frozen
 SEEDED = "drawn with a fixed seed, for tests only"
 
 
+def usual_arithmetic() -> "np.errstate":
+    """Return a context in which numpy treats numbers that are too small or too large as usual.
+
+    A caller may have told numpy to raise an error for them. In the caller's own thread, a cell or a
+    score could then make a run fail.
+    """
+    return np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
+
+
 @frozen
 class DrawnBy:
     """How features are found: by which score, mechanism and parameters."""
@@ -397,14 +406,15 @@ def top_k(
     chosen_sampler = None if sampler is None else check_choice(Sampler, sampler, "sampler")
     chosen = find_mechanism(mechanism)
     given = {"gamma": gamma, "delta": delta, "sampler": chosen_sampler}
-    selected = chosen.draw_sets(
-        Scores(_numbers(scores), sensitivity),
-        k,
-        epsilon,
-        make_randomness(seed),
-        draws=1 if draws is None else draws,
-        **chosen.parameters(mechanism, given),
-    )
+    with usual_arithmetic():
+        selected = chosen.draw_sets(
+            Scores(_numbers(scores), sensitivity),
+            k,
+            epsilon,
+            make_randomness(seed),
+            draws=1 if draws is None else draws,
+            **chosen.parameters(mechanism, given),
+        )
     return selected[0] if draws is None else selected
 
 

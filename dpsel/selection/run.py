@@ -15,7 +15,7 @@ from dpsel.core.batch import Batch
 from dpsel.core.bounds import Bounds
 from dpsel.core.groups import Features
 from dpsel.core.guarantee import Guarantee, check_k
-from dpsel.core.release import DrawnBy, release
+from dpsel.core.release import DrawnBy, release, usual_arithmetic
 from dpsel.core.row_ranks import ranked
 from dpsel.core.scores.base import KeepsRows, Score, Scores, WorksAtTheEnd
 from dpsel.core.scores.registry import find_score
@@ -96,8 +96,9 @@ def carry_out(job: Job, account: NoAccount, date: str | None = None) -> Release:
     with job.opened() as table, job.checked(table, account), account.charged():
         if (earlier := account.charge()) is not None:  # on the disk before a row is read
             return _stored_release(earlier, account)
-        private = job.read(table)  # --- private from here
-        drawn = job.release(private)  # --- to here: one mechanism, once
+        with usual_arithmetic():
+            private = job.read(table)  # --- private from here
+            drawn = job.release(private)  # --- to here: one mechanism, once
         question = replace(job.question(), run_id=account.run_id, date=date)
         selection = replace(drawn, question=question)
         record = selection_text(selection)

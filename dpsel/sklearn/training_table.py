@@ -178,7 +178,8 @@ def _column(cells: Any) -> tuple[Any, Kind]:
     array = np.asarray(cells)
     if array.dtype.kind == "f":
         # Arrow has no wider floats, and does not compute with narrower ones.
-        array = array.astype(np.float32 if array.itemsize <= 4 else np.float64, copy=False)
+        with np.errstate(all="ignore"):
+            array = array.astype(np.float32 if array.itemsize <= 4 else np.float64, copy=False)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.kind not in "OcV":
         with suppress(*REFUSED):

@@ -126,6 +126,9 @@ def frame_table(frame: Any) -> Table:
             frame = pandas_frame(frame)
     if isinstance(frame, Frame):
         return FrameTable(frame)
+    if _is_lazy(frame):
+        with plain_errors("table", FORMATS[InputFormat.ARROW].kind):
+            return ArrowStreamTable(_lazy_batches(frame), "table")
     frame = kept_frame(frame) if hasattr(frame, "collect") else frame
     if not hasattr(frame, "__arrow_c_stream__"):
         raise UsageError(
@@ -135,6 +138,44 @@ def frame_table(frame: Any) -> Table:
     refuse_objects(frame, "table")
     with plain_errors("table", FORMATS[InputFormat.ARROW].kind):
         return ArrowStreamTable(pa.RecordBatchReader.from_stream(frame), "table")
+
+
+def _is_lazy(frame: Any) -> bool:
+    """Return whether this is a lazy frame of polars, without importing polars."""
+    polars = sys.modules.get("polars")
+    return polars is not None and isinstance(frame, polars.LazyFrame)
+
+
+def _lazy_batches(frame: Any) -> Any:
+    """Return the batches of a lazy frame of polars, which computes its rows with the first one.
+
+    A row may make that fail, so it must come after the charge, as reading a file does. The names
+    and types are known before.
+    """
+    import pyarrow as pa
+
+    from dpsel.system.frames import pl
+
+    without_rows = pl.DataFrame(schema=frame.collect_schema())
+    refuse_objects(without_rows, "table")
+
+    def batches() -> Iterator[Any]:
+        yield from pa.RecordBatchReader.from_stream(_collected(frame))
+
+    schema = pa.RecordBatchReader.from_stream(without_rows).schema
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _collected(frame: Any) -> Any:
+    """Return the rows of a lazy frame; whatever it raises may quote a cell."""
+    try:
+        return frame.collect()
+    except MemoryError:
+        raise
+    except Exception:
+        raise InputError(
+            "table: this lazy frame fails at collect(); call that yourself to see why"
+        ) from None
 
 
 OBJECTS = "Object"
@@ -156,9 +197,10 @@ def refuse_objects(frame: Any, label: str) -> None:
 
 def kept_frame(frame: Any) -> Any:
     """Return a frame that can be read again: a lazy frame or a stream is read now."""
-    if hasattr(frame, "collect") and not hasattr(frame, "__arrow_c_stream__"):
-        return frame.collect()
-    return frame.read_all() if hasattr(frame, "read_all") else frame
+    with plain_errors("table", FORMATS[InputFormat.ARROW].kind):
+        if hasattr(frame, "collect") and not hasattr(frame, "__arrow_c_stream__"):
+            return _collected(frame)
+        return frame.read_all() if hasattr(frame, "read_all") else frame
 
 
 def provenance_of_all(table: Table) -> Provenance | None:

@@ -66,8 +66,10 @@ class ParquetTable:
 
     def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
         """Yield all batches, in order."""
-        # There are few distinct labels and persons; one text per row might not fit in memory.
-        texts = [place for place in layout.marks if self.columns[place].kind is Kind.TEXT]
+        # There are few distinct labels and persons; one text per row might not fit in memory. Of
+        # categories that are not UTF-8, pyarrow reads nothing else.
+        read = layout.read if rows.words else layout.marks
+        texts = [place for place in read if self.columns[place].kind is Kind.TEXT]
         self._coded = self._names(texts)
         with plain_errors(self.label, _KIND):
             for group in self._groups:

@@ -135,11 +135,12 @@ class WideParquetTable:
         # The classes of the types are enough here: comparing the types takes a microsecond each.
         classes: list[Any] = list(map(type, schema.dtypes()))
         kinds = {dtype: _kind_of(dtype) for dtype in set(classes)}
-        # This reader does not know how extension types are stored.
+        # This reader does not know how extension types are stored. And polars reads some times in
+        # another way than pyarrow: times of day beyond 24 hours, and instants in INT96 that
+        # nanoseconds cannot count, such as 9999-12-31. The types do not tell INT96 from others.
         extensions = getattr(pl, "BaseExtension", ())
-        self.has_rare_types = any(
-            dtype is pl.Decimal or issubclass(dtype, extensions) for dtype in kinds
-        )
+        rare = (pl.Decimal, pl.Time, pl.Datetime)
+        self.has_rare_types = any(dtype in rare or issubclass(dtype, extensions) for dtype in kinds)
         return tuple(map(Column, schema.names(), map(kinds.__getitem__, classes)))
 
     def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
@@ -206,9 +207,13 @@ class WideParquetTable:
         """Do nothing: every reader closes its own file."""
 
     def _in_utf8(self, layout: Layout, *, features: bool) -> bool:
-        """Return whether all text columns to be read are UTF-8: polars fails on any other text."""
+        """Return whether all texts to be read are UTF-8: polars fails on any other text.
+
+        There may be texts inside nested values, too.
+        """
         read = [*layout.marks, *(layout.features if features and not self._all_floats else ())]
-        texts = [place for place in read if self.columns[place].kind is Kind.TEXT]
+        kinds = (Kind.TEXT, Kind.OTHER)
+        texts = [place for place in read if self.columns[place].kind in kinds]
         try:
             with plain_errors(self.label, _KIND):
                 if texts:

@@ -558,7 +558,7 @@ def test_each_of_several_tables_has_the_truth_that_fits_it(dpsel: Dpsel, tmp_pat
         0.001,
     )
     report = tmp_path / "r.html"
-    files = ("--output", "-", "--report", report)
+    files = ("--threads", 1, "--output", "-", "--report", report)
     done = dpsel("evaluate", VISITS, tmp_path / "n.csv", *ask, "--method", "stump", *files)
     truth = json.loads(done.out)["about"]["truth"]
     assert truth["kind"] == "by table"

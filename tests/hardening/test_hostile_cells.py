@@ -1,13 +1,17 @@
-"""Cells of a CSV that somebody wrote to fail a run or to hold it up: each costs its own share."""
+"""Cells that somebody wrote to fail a run or to hold it up: each costs its own share."""
 
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
+import dpsel
 from dpsel.core.arrays import FloatArray
+from dpsel.core.mechanisms.registry import MECHANISMS
+from dpsel.sklearn import PrivateSelectKBest
 from dpsel.tables.delimited_cells import cells_of, numbers_of
 from dpsel.tables.formats import Dialect
 
@@ -88,3 +92,31 @@ def test_a_missing_cell_that_is_looked_at_again_stays_missing() -> None:
     alone = [numbers_of(cells_of(f"{word},1\n".encode(), COMMAS, 2), [0])[0, 0] for word in words]
     assert np.array_equal(found, np.resize(alone, WIDTH), equal_nan=True)
     assert np.isfinite(found).sum() == 3 * WIDTH // len(words)
+
+
+@pytest.mark.parametrize("rows", [20, 9000])
+@pytest.mark.parametrize("cell", [1e-50, 5e-324, 1e308])
+def test_no_cell_fails_a_run_of_a_caller_who_told_numpy_to_raise(cell: float, rows: int) -> None:
+    x = np.linspace(0.5, 3.0, rows)
+    x[1] = cell
+    frame = pl.DataFrame({"x": x, "z": x[::-1], "y": np.arange(rows) % 2.0})
+    asked: dict[str, Any] = {"target": "y", "k": 1, "epsilon": 1.0, "threads": 1}
+    # In a thread of its own, numpy has its own settings; so there is only one.
+    with np.errstate(all="raise"):
+        for more in ({}, {"row_ranks": True}, {"method": "kendall"}):
+            assert dpsel.select(frame, **asked, **more).k == 1
+
+
+def test_no_score_fails_a_caller_who_told_numpy_to_raise() -> None:
+    with np.errstate(all="raise"):
+        for mechanism in MECHANISMS:
+            scores = [1e-320, 0.0, 5e-324, 1e308, -1e308]
+            assert len(dpsel.top_k(scores, 2, 1.0, mechanism=mechanism)) == 2
+
+
+def test_no_cell_fails_a_fit_of_a_caller_who_told_numpy_to_raise() -> None:
+    X = np.linspace(0.5, 3.0, 40, dtype=np.longdouble).reshape(20, 2)
+    X[0], X[1] = np.longdouble("1e-400"), np.longdouble("1e400")
+    with np.errstate(all="raise"):
+        selector = PrivateSelectKBest(k=1, epsilon=1.0, threads=1)
+        assert selector.fit(X, np.arange(20) % 2.0).selection_.k == 1

@@ -184,3 +184,37 @@ def test_wide_parquet_files_may_hold_texts_in_another_encoding(
         command = "baseline" if whole_rows else "select"
         result = dpsel(command, path, *ASK, *options, *method)
         assert (result.code, result.err) == (0, "")
+
+
+def nested(text: bytes) -> dict[str, pa.Array]:
+    """Return columns of nested values and of categories, with a text in one row."""
+    texts = pa.array([b"a", text, b"c"], pa.binary()).view(pa.string())
+    ends = pa.array([0, 1, 2, 3], pa.int32())
+    pairs = pa.StructArray.from_arrays([texts], ["text"])
+    return {
+        "list": pa.ListArray.from_arrays(ends, texts),
+        "struct": pairs,
+        "list of structs": pa.ListArray.from_arrays(ends, pairs),
+        "map": pa.MapArray.from_arrays(ends, texts, texts),
+        "fixed list": pa.FixedSizeListArray.from_arrays(texts, 1),
+        "categories": pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), texts),
+    }
+
+
+@pytest.mark.parametrize("kind", nested(b""))
+@pytest.mark.parametrize("name", ["t.parquet", "wide.parquet", "t.arrow", "t.arrows"])
+def test_no_text_inside_a_nested_value_or_a_category_fails_a_run(
+    name: str, kind: str, tmp_path: Path, dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 1 if "wide" in name else 1 << 20)
+    table = pa.table({"x": [1.0, 2.0, 3.0], "z": nested(b"\xff")[kind], "y": [0.0, 1.0, 0.0]})
+    if name.endswith("parquet"):
+        pq.write_table(table, tmp_path / name)
+    else:
+        make = pa.ipc.new_file if name == "t.arrow" else pa.ipc.new_stream
+        with make(str(tmp_path / name), table.schema) as written:
+            written.write_table(table)
+    asked = (tmp_path / name, *ASK, "--input-format", "parquet" if "parq" in name else "arrow")
+    for ranks in ((), ("--row-ranks",)):
+        result = dpsel("select", *asked, *ranks)
+        assert (result.code, "error" in result.err) == (0, False)

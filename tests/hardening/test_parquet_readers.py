@@ -5,6 +5,8 @@ they do, an error included, has to be the same.
 """
 
 import datetime as dt
+import struct
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpsel.errors import DpselError
+from dpsel.reporter import Reporter
 from dpsel.tables import parquet_footer
+from dpsel.tables.columns import Wanted, choose_columns
+from dpsel.tables.labels import TargetCoding
 from dpsel.tables.opening import open_table
+from dpsel.tables.whole_columns import WholeColumns
 from dpsel.tables.wide_parquet import WideParquetTable
 from tests.cli.conftest import Dpsel
 from tests.sample_tables import scored
@@ -132,9 +138,45 @@ def test_the_other_reader_was_really_the_other(
         pq.write_table(pa.table({"x": [1.0] * 7, "y": [1.0] * 7, "it": column}), path)
         if isinstance(open_table(path), WideParquetTable):
             read.append(kind)
-    rare = {kind for kind in TYPES if "decimal" in kind} | {"bool8", "json", "opaque", "tensor"}
-    assert set(read) >= set(TYPES) - rare
-    assert not any("decimal" in kind for kind in read)
+    times = ("time", "date64")
+    rare = {kind for kind in TYPES if kind.startswith(times) or "decimal" in kind}
+    assert set(read) >= set(TYPES) - rare - {"bool8", "json", "opaque", "tensor"}
+    assert rare.isdisjoint(read)
+
+
+DAYS_OF_2021 = struct.pack("<qi", 0, dt.date(2021, 1, 1).toordinal() + 1_721_425)
+ODD_TIMES = {
+    "time32": pa.array([0, -5, 2**31 - 1], pa.int32()).view(pa.time32("ms")),
+    "time64": pa.array([0, -5, 2**62], pa.int64()).view(pa.time64("us")),
+    "time64[ns]": pa.array([0, -5, 2**63 - 1], pa.int64()).view(pa.time64("ns")),
+    "instants": pa.array([0, 2**63 - 1, -(2**63)], pa.int64()).view(pa.timestamp("us")),
+    "days": pa.array([0, 2**31 - 1, -(2**31)], pa.int32()).view(pa.date32()),
+    "spans": pa.array([0, 2**63 - 1, -(2**63)], pa.int64()).view(pa.duration("ms")),
+    "INT96": pa.array([dt.datetime(2021, 1, 1), dt.datetime(2020, 1, 1), None]),
+}
+
+
+@pytest.mark.parametrize("kind", ODD_TIMES)
+def test_both_readers_of_parquet_read_the_same_from_times_out_of_range(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pa.table({"it": ODD_TIMES[kind], "y": [0.0, 1.0, 0.0]})
+    path, plain = tmp_path / "t.parquet", {"use_dictionary": False, "compression": "none"}
+    pq.write_table(table, path, use_deprecated_int96_timestamps=kind == "INT96", **plain)
+    # As Spark and Impala write 9999-12-31: the time of day, and the Julian day.
+    last_day = struct.pack("<qi", 0, dt.date(9999, 12, 31).toordinal() + 1_721_425)
+    assert (DAYS_OF_2021 in path.read_bytes()) == (kind == "INT96")
+    path.write_bytes(path.read_bytes().replace(DAYS_OF_2021, last_day))
+    found = []
+    for footer in (1 << 20, 1):
+        monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", footer)
+        opened = open_table(path)
+        with closing(opened):
+            layout = choose_columns(opened.columns, Wanted(target="y", words=True), "table")
+            columns = WholeColumns(opened, layout, TargetCoding(), None, 1, Reporter())
+            found += [X.tolist() for X in columns.reduce(lambda batch: np.array(batch.X))]
+    tall, wide = map(repr, found)
+    assert wide == tall
 
 
 DP_SIS = ("--method", "dp-sis", "--lower", "-1", "--upper", "1")

@@ -141,11 +141,11 @@ def test_the_reader_of_wide_files_has_the_same_cells(
 ) -> None:
     monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 100)
     path = tmp_path / "t.parquet"
-    frame = TYPED.drop("exact")  # Which that reader leaves to the other one.
-    frame.write_parquet(path)
+    others = ("exact", "moment", "zone", "clock")  # Which that reader leaves to the other one.
+    TYPED.drop(others).write_parquet(path)
     opened = open_table(str(path))
     assert isinstance(opened, WideParquetTable)
-    same(cells_of(path), np.delete(EXPECTED, FEATURES.index("exact"), axis=1))
+    same(cells_of(path), np.delete(EXPECTED, [FEATURES.index(name) for name in others], axis=1))
 
 
 HOSTILE = [
