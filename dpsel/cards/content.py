@@ -151,7 +151,7 @@ def _released(record: Published, charge: Charge | None) -> Section:
     facts += _question(record)
     facts.append(("Method", _method(record)))
     if record.budget:
-        facts.append(("Epsilon went to", _parts(record.budget)))
+        facts.append(("Epsilon spent on", _parts(record.budget)))
     if charge is not None and isinstance(table := charge.asked.parameters.get("table"), str):
         # Only the file's name: the folders above it are not for readers.
         facts.append(("Table", (Name(table.replace("\\", "/").rsplit("/", 1)[-1]),)))
@@ -170,7 +170,7 @@ def _question(record: Published) -> list[tuple[str, Words]]:
         return []
     target: Words = (Name(record.target),)
     if record.positive is not None:
-        target = (*target, ": ", Name(record.positive), " against all else")
+        target = (*target, ": ", Name(record.positive), " against all others")
     elif record.classes:
         target = (*target, ": one of ", *_listed(record.classes))
     among: Words = ("all columns but the target",)
@@ -256,7 +256,7 @@ def _not_covered(guarantee: Guarantee) -> Section:
     if not guarantee.scope.end_to_end:
         points.append(("What was done to the data before: ", Said(guarantee.scope.why), "."))
     else:
-        points.append(("How the table came about before it was read.",))
+        points.append(("How the table was made before it was read.",))
     if guarantee.unit.name == "row":
         factor = odds_text(guarantee.epsilon)
         text = f"A person with m rows: the odds are then at most {factor} to the power of m"
@@ -271,7 +271,7 @@ def _not_covered(guarantee: Guarantee) -> Section:
     general += f"about a {guarantee.unit.name} that never was in the table."
     points.append((general,))
     points.append(("Other releases about the same people: costs add up, see below.",))
-    points.append(("Whoever can read the table itself, or time the program while it runs.",))
+    points.append(("People who can read the table itself, or measure how long the program runs.",))
     return Section("What it does not cover", points=tuple(points))
 
 
@@ -325,5 +325,5 @@ def _amount(amount: Amount) -> str:
 def _signatures() -> Section:
     """Return the section for signatures."""
     line: Words = ("." * 40,)
-    facts = tuple((who, line) for who in ("Holder of the data", "Privacy officer", "Day and place"))
+    facts = tuple((who, line) for who in ("Data holder", "Privacy officer", "Date and place"))
     return Section("Signed", facts=facts)

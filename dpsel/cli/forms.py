@@ -24,6 +24,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 SHORT = {"--target": "-t", "--k": "-k", "--epsilon": "-e", "--output": "-o", "--quiet": "-q"}
 """Short forms of options, in every command that has the long form."""
 _SEVERAL = "; separate names with commas, and give several files as a folder or a quoted glob"
+_NO_TABLE = "; this command opens no table, except a public one with --like TABLE"
 
 
 def form(command: Callable[..., None]) -> Callable[..., None]:
@@ -111,13 +112,18 @@ class PlainCommand(TyperCommand):
             try:
                 self._put(parameter, ctx, given, left)
             except typer.BadParameter as error:
+                missing = [one for one in self.get_params(ctx) if _is_missing(one, ctx, given)]
+                if parameter in missing and len(missing) > 1:
+                    ctx.fail(f"Missing {_listed([_shown_name(one) for one in missing])}")
                 # Name the long option only: Typer would add the short one.
                 if parameter.param_type_name == "option":
                     error.param_hint = f"'{parameter.opts[0]}'"
                 raise
         if left and not ctx.allow_extra_args:
             tables = any(one.metavar == "TABLE" for one in self.params)
-            ctx.fail(f"Unexpected argument '{left[0]}'{_SEVERAL if tables else ''}")
+            like = any("--like" in one.opts for one in self.params)
+            why = _SEVERAL if tables else _NO_TABLE if like else ""
+            ctx.fail(f"Unexpected argument '{left[0]}'{why}")
         return left
 
     def _put(self, parameter: Any, ctx: Any, given: dict[str, Any], left: list[str]) -> None:
@@ -147,6 +153,23 @@ class PlainGroup(TyperGroup, PlainCommand):
         """Write the help text."""
         with plain_help(self.get_params(ctx)):
             super().format_help(ctx, formatter)
+
+
+def _is_missing(parameter: Any, ctx: Any, given: dict[str, Any]) -> bool:
+    """Return whether a parameter must be given, and is not."""
+    value, _ = parameter.consume_value(ctx, given)
+    return bool(parameter.required and parameter.value_is_missing(value))
+
+
+def _shown_name(parameter: Any) -> str:
+    """Return an argument as in the help text, and an option by its long name."""
+    is_option = parameter.param_type_name == "option"
+    return str(parameter.opts[0] if is_option else parameter.metavar).removesuffix("...")
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return several names with commas and an "and"."""
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def help_if_alone(context: typer.Context) -> None:

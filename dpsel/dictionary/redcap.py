@@ -59,8 +59,8 @@ def read_redcap(text: str, label: str) -> Imported:
         for name, facts in columns
     ]
     note = (
-        f"'{first}', the first field, is taken for the person: who has several records, or is no "
-        "person, wants another one, or none"
+        f"'{first}', the first field, is taken as the person; edit `person` if a person can have "
+        "several records, or if records are not about persons"
     )
     return Imported(dictionary_from(label, columns, first), (note,))
 

@@ -87,6 +87,10 @@ def select(
     Notes for the data holder, for example that many cells are outside their bounds, are issued as
     warnings; they are not for release.
 
+    Example:
+        selection = dpsel.select("visits.csv", target="came_back", positive="yes", k=3, epsilon=1)
+        print(selection.selected_features)
+
     Privacy:
         Domain: any table of at most 2^31 - 1 rows. A cell that is not a number counts as a word
             for the score `stump`, and as missing for other scores. Column names and types are

@@ -60,7 +60,7 @@ def test_an_imported_dictionary_is_printed_as_toml_and_can_be_used(
     (tmp_path / "redcap.csv").write_text(header + fields)
     done = dpsel("dictionary", "import", tmp_path / "redcap.csv")
     assert done.code == 0
-    assert done.err.startswith("note: 'who', the first field, is taken for the person")
+    assert done.err.startswith("note: 'who', the first field, is taken as the person")
     (tmp_path / "d.toml").write_text(done.out)
     (tmp_path / "t.csv").write_text("who,age,ill\n1,2,0\n2,3,1\n")
     asked = ("select", tmp_path / "t.csv", "--target", "ill", "--k", 1, "--epsilon", 1, "--quiet")

@@ -305,7 +305,8 @@ def test_bad_input_ends_with_one_clear_line(
 @pytest.mark.parametrize(
     ("message", "arguments"),
     [
-        ("Missing argument 'TABLE'", ("select",)),
+        ("Missing TABLE, --target and --epsilon", ("select",)),
+        ("Missing argument 'TABLE'", ("select", *ASK)),
         ("Missing option '--target'", ("select", "t.csv", "--k", "1", "--epsilon", "1")),
         (
             "No such option: --epsilom; did you mean --epsilon?",

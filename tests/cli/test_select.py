@@ -200,6 +200,8 @@ def test_a_text_target_needs_a_label(dpsel: Dpsel, tmp_path: Path) -> None:
     assert unseen.err == (
         "note: no row has the label 'il' in 'y', so the picks are no better than chance\n"
     )
+    # The picks were paid for and are of no use: nothing hides that.
+    assert dpsel("select", path, *ASK, "--positive", "il", "--quiet").err == unseen.err
 
 
 def of_no_use(path: Path, rows: int) -> None:

@@ -212,7 +212,7 @@ def notes_of(text: str, tmp_path: Path, name: str) -> tuple[str, ...]:
 
 def test_what_a_dictionary_cannot_say_is_told(tmp_path: Path) -> None:
     (note,) = notes_of(REDCAP, tmp_path, "d.csv")
-    assert note.startswith("'record_id', the first field, is taken for the person")
+    assert note.startswith("'record_id', the first field, is taken as the person")
     assert notes_of(SMARTNOISE, tmp_path, "a.yaml") == (
         "at most 3 rows a person: give --rows-per-person 3",
     )
