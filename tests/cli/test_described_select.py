@@ -276,7 +276,7 @@ def test_k_is_at_most_the_number_of_groups_and_columns(place: Path, dpsel: Dpsel
     done = dpsel(*asked, "--k", 4)
     limit = "k must be between 1 and 3, the number of features"
     assert (done.code, done.err) == (2, f"error: {limit}, got 4\n")
-    assert "to select 3 of 3 features" in dpsel(*asked, "--k", 3).err
+    assert "k is 3, the number of features" in dpsel(*asked, "--k", 3).err
 
 
 def test_a_released_group_is_read_again_from_its_record() -> None:

@@ -546,7 +546,7 @@ def test_cells_of_no_use_are_told_alike(score: str, tmp_path: Path) -> None:
     assert found == expected
     (note,) = [note for note in expected if note.startswith("of the features' cells")]
     assert note.endswith(
-        "worst: 'gone' (100.0% missing), 'words' (33.3% missing, 50.0% no numbers), "
+        "worst: 'gone' (100.0% missing), 'words' (33.3% missing, 50.0% not numbers), "
         + ("" if score == "kendall" else "'far' (75.0% clipped), ")
         + "'y' (33.3% missing)"
     )

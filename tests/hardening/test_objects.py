@@ -159,7 +159,7 @@ def test_a_text_that_is_not_utf_8_does_not_decide_whether_its_column_is_refused(
 def test_words_among_objects_count_as_missing_and_the_holder_is_told() -> None:
     frame = pd.DataFrame({"a": np.arange(N), "y": Y})
     frame["it"] = pd.Series(USUAL["words"], dtype=object)
-    with pytest.warns(UserWarning, match=r"'it' \(100.0% no numbers\)"):
+    with pytest.warns(UserWarning, match=r"'it' \(100.0% not numbers\)"):
         dpsel.select(frame, target="y", k=1, epsilon=1, method="kendall")
 
 
