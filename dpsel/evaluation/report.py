@@ -43,21 +43,20 @@ def table_notes(data: "EvaluationData", sweep: "Sweep") -> list[str]:
     truth, scale = sweep.truth.of_table(words=bool(data.wordy)), data.truth_scale(sweep.scale)
     scaled = scale is not sweep.scale
     notes = _word_notes(data, sweep) if data.wordy else []
-    notes += data.clipping if bounded or scale is Scale.NONE else []
-    told = [] if truth.kind == STUMP else ["what is true"]
-    told += [] if data.wordy else ["what correlates"]
+    if not scaled:
+        return notes + (list(data.clipping) if bounded or scale is Scale.NONE else [])
+    by_scaled = [] if truth.kind == STUMP else ["true features"]
+    by_scaled += [] if data.wordy else ["correlations"]
     parts = []
-    if told:
-        parts.append(
-            f"{' and '.join(told)} is found on rows scaled by their largest values, as with "
-            "--scale max-abs"
-        )
+    if by_scaled:
+        parts.append(f"{' and '.join(by_scaled)} are those of rows scaled as by --scale max-abs")
     if bounded:
         parts.append(
-            f"{', '.join(bounded)} clipped them; outside `dpsel evaluate` they refuse such a table"
+            f"{', '.join(bounded)} used cells clipped to [-1, 1], and outside `dpsel evaluate` "
+            "refuse such a table; give --bounds, or --scale for all methods"
         )
-    if scaled and parts:
-        notes.append(f"nobody gave bounds, and cells are beyond [-1, 1]: {'; '.join(parts)}")
+    if parts:
+        notes.append(f"no bounds were given, and cells are outside [-1, 1]: {'; '.join(parts)}")
     return notes
 
 
