@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -159,32 +160,24 @@ class WideParquetTable:
             features = list(layout.features[first : first + self._width])
             with plain_errors(self.label, _KIND):
                 # The first read includes the target and the person.
-                positions = features if rows_read is not None else [*features, *layout.marks]
-                columns = self._read(positions)
+                columns = self._read([*features, *(layout.marks if rows_read is None else ())])
                 if rows_read is None:
-                    target = columns.column(layout.target, numbers=not layout.labels)
-                    person = None if layout.person is None else columns.column(layout.person)
-                    rows_read = rows.rows(target, person)
-                floats = rows.words and columns.floats(features)
-                words = rows.words and not floats
-                matrix = columns.cells(features) if words else columns.matrix(features)
+                    rows_read = _rows_read(columns, layout, rows)
+                cells, floats = _cells_of(columns, features, words=rows.words)
             # The threads share the work on these columns.
-            cells = _CELLS_A_SHARE_OF_WORDS if rows.words else _CELLS_A_SHARE
-            share = len(features) if layout.whole_rows else cells // max(1, self._scan.shape.rows)
-            share = max(1, share)
+            share = self._columns_a_share(len(features), layout, words=rows.words)
             for start in range(0, max(1, len(features)), share):
-
-                def read(
-                    place: int = first + start,
-                    some: RealArray = matrix[:, start : start + share],
-                    rows: RowsRead = rows_read,
-                    floats: bool = floats,
-                ) -> Batch:
-                    # A NaN among floats must not be taken for a word, here or once it is a double.
-                    return rows.batch(place, plain_nans(some) if floats else some)
-
+                some = cells[:, start : start + share]
                 done = first + min(start + share, len(features))
+                read = partial(_batch_of, rows_read, first + start, some, floats=floats)
                 yield PendingBatch(read, min(1.0, done / max(1, count)))
+
+    def _columns_a_share(self, features: int, layout: Layout, *, words: bool) -> int:
+        """Return how many columns a thread works on at a time."""
+        if layout.whole_rows:
+            return max(1, features)
+        cells = _CELLS_A_SHARE_OF_WORDS if words else _CELLS_A_SHARE
+        return max(1, cells // max(1, self._scan.shape.rows))
 
     def row_groups(self, layout: Layout) -> list[RowGroup] | None:
         """Return None, since reading all columns at once is better, unless polars cannot do it."""
@@ -290,6 +283,24 @@ class _Columns:
         for place, position in enumerate(positions):
             cells[:, place] = column_cells(self.column(position))
         return cells
+
+
+def _rows_read(columns: _Columns, layout: Layout, rows: RowReader) -> RowsRead:
+    """Return which rows count, by their target and their person."""
+    target = columns.column(layout.target, numbers=not layout.labels)
+    person = None if layout.person is None else columns.column(layout.person)
+    return rows.rows(target, person)
+
+
+def _cells_of(columns: _Columns, features: list[int], *, words: bool) -> tuple[RealArray, bool]:
+    """Return the cells of features, and whether their NaNs have yet to be told from words."""
+    floats = words and columns.floats(features)
+    return columns.cells(features) if words and not floats else columns.matrix(features), floats
+
+
+def _batch_of(rows: RowsRead, place: int, cells: RealArray, *, floats: bool) -> Batch:
+    """Return a batch. A NaN among floats must not be taken for a word, here or as a double."""
+    return rows.batch(place, plain_nans(cells) if floats else cells)
 
 
 def _columns_of(matrix: RealArray, places: Sequence[int]) -> RealArray:
