@@ -88,9 +88,7 @@ class ParquetTable:
 
         def read(positions: Sequence[int], group: int) -> list[Any]:
             with plain_errors(self.label, _KIND):
-                names = self._names(list(positions))
-                table = self._file().read_row_group(group, names, use_threads=False)
-                return self._select(table, list(positions))
+                return self._row_group(group, list(positions), use_threads=False)
 
         return [RowGroup(partial(read, group=group)) for group in self._groups]
 
@@ -106,24 +104,20 @@ class ParquetTable:
                         yield 0, list(map(sound, columns))
                     continue
                 for places in column_ranges(rows, count):
-                    table = self._file().read_row_group(group, self._names(list(places)))
-                    yield places.start, list(map(sound, self._select(table, list(places))))
+                    yield places.start, list(map(sound, self._row_group(group, list(places))))
 
     def close(self) -> None:
         """Do nothing: every reader closes itself."""
 
     def _whole_batches(self, group: int, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
         """Yield the batches of a row group whose whole target fits in memory."""
-        marks = layout.marks
-        found = self._select(self._file().read_row_group(group, self._names(marks)), marks)
-        rows_read = rows.rows(*found)
+        rows_read = rows.rows(*self._row_group(group, layout.marks))
         for first, places, done in self._column_groups(group, len(rows_read.y), layout):
 
             def read(first: int = first, places: list[int] = places) -> Batch:
                 with plain_errors(self.label, _KIND):
-                    names = self._names(places)
-                    table = self._file().read_row_group(group, names, use_threads=False)
-                    return rows_read.batch(first, rows.features(self._select(table, places)))
+                    columns = self._row_group(group, places, use_threads=False)
+                    return rows_read.batch(first, rows.features(columns))
 
             yield PendingBatch(read, done)
 
@@ -188,18 +182,36 @@ class ParquetTable:
         # With buffers: without, all bytes of the row group are read before the first batch.
         buffer = min(_BUFFER, max(_LEAST_BUFFER, _BUFFERS_IN_ALL // max(1, len(positions))))
         file = self._new_file(pre_buffer=False, buffer_size=buffer)
-        for batch in file.iter_batches(
-            rows, row_groups=[group], columns=self._names(positions), use_threads=True
-        ):
-            yield self._select(pa.Table.from_batches([batch]), positions)
+        names = self._names(self._decoded(positions) or positions)
+        for batch in file.iter_batches(rows, row_groups=[group], columns=names, use_threads=True):
+            yield self._select(pa.Table.from_batches([batch]), positions, batch.num_rows)
+
+    def _row_group(
+        self, group: int, positions: list[int], *, use_threads: bool = True
+    ) -> list[Any]:
+        """Return columns of a row group."""
+        names = self._names(self._decoded(positions))
+        table = self._file().read_row_group(group, names, use_threads=use_threads)
+        return self._select(table, positions, self._metadata.row_group(group).num_rows)
+
+    def _decoded(self, positions: list[int]) -> list[int]:
+        """Return the columns to decode: all but nested ones, whose cells are missing anyway.
+
+        One text in a nested value that is not UTF-8 could make pyarrow fail.
+        """
+        return [place for place in positions if self.columns[place].kind is not Kind.OTHER]
 
     def _names(self, positions: list[int]) -> list[str]:
         """Return the names of columns."""
         return [self.columns[position].name for position in positions]
 
-    def _select(self, table: pa.Table, positions: list[int]) -> list[Any]:
+    def _select(self, table: pa.Table, positions: list[int], rows: int) -> list[Any]:
         """Return columns by their exact names: pyarrow reads more for a name with a dot in it."""
-        return [table.column(name) for name in self._names(positions)]
+        decoded = set(self._decoded(positions))
+        return [
+            table.column(self.columns[place].name) if place in decoded else pa.nulls(rows)
+            for place in positions
+        ]
 
     def _file(self) -> pq.ParquetFile:
         """Return this thread's own reader."""

@@ -192,13 +192,15 @@ def nested(text: bytes) -> dict[str, pa.Array]:
     texts = pa.array([b"a", text, b"c"], pa.binary()).view(pa.string())
     ends = pa.array([0, 1, 2, 3], pa.int32())
     pairs = pa.StructArray.from_arrays([texts], ["text"])
+    categories = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), texts)
     return {
         "list": pa.ListArray.from_arrays(ends, texts),
         "struct": pairs,
         "list of structs": pa.ListArray.from_arrays(ends, pairs),
         "map": pa.MapArray.from_arrays(ends, texts, texts),
         "fixed list": pa.FixedSizeListArray.from_arrays(texts, 1),
-        "categories": pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), texts),
+        "categories": categories,
+        "struct of categories": pa.StructArray.from_arrays([categories], ["text"]),
     }
 
 
