@@ -18,6 +18,7 @@ PAGES = (
     "reference/commands",
     "explanation/sharp_edges",
     "reference/methods",
+    "reference/accuracy",
     "notebooks/hospital",
 )
 

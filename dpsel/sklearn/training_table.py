@@ -156,12 +156,20 @@ def _target(y: Any, *, labels: bool) -> tuple[Any, Kind]:
         if labels:
             return cell_texts(y), Kind.UNKNOWN
         return pa.array([_number(cell) for cell in y], pa.float64()), Kind.NUMBER
-    if not labels and str(getattr(y, "dtype", "")) in ("object", OBJECTS):
+    if not labels and _type_name(y) in ("object", OBJECTS):
         raise UsageError(
             "Unknown label type: y holds objects; name one of its labels with positive=, or all of "
             "them with classes=; if they are numbers, give y.astype(float)"
         )
     return _column(y)
+
+
+def _type_name(y: Any) -> str:
+    """Return the type of an array or column; of a pandas category, that of its categories."""
+    kind = getattr(y, "dtype", "")
+    if is_pandas(y):
+        kind = getattr(getattr(kind, "categories", None), "dtype", kind)
+    return str(kind)
 
 
 def _column(cells: Any) -> tuple[Any, Kind]:

@@ -179,6 +179,8 @@ LABELS = {
     "object": WORDS.astype(object),
     "list": WORDS.tolist(),
     "pandas": pd.Series(WORDS, dtype="category"),
+    # As pandas before 3 makes categories of words.
+    "pandas objects": pd.Series(pd.Categorical(WORDS, pd.Index(["ill", "well"], dtype=object))),
     "polars": pl.Series(WORDS),
     "polars objects": pl.Series(WORDS.tolist(), dtype=pl.Object),
 }
