@@ -10,7 +10,8 @@ import numbers
 import operator
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
@@ -58,9 +59,24 @@ class Warner(Reporter):
     def __init__(self, *records: type[Dataclass]) -> None:
         """Take the records whose options are keywords of the function."""
         self._records = records
+        self._held: list[str] | None = None
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Hold warnings back to the end: a user may have made them errors, which end a run."""
+        self._held = []
+        try:
+            yield
+        finally:
+            messages, self._held = self._held, None
+            for message in messages:
+                self.note(message)
 
     def note(self, message: str) -> None:
         """Issue a warning at the line that called the function."""
+        if self._held is not None:
+            self._held.append(message)
+            return
         level, frame = 1, inspect.currentframe()
         while frame is not None and frame.f_back is not None:
             # Where a context of ours begins or ends, Python's own code is between ours.

@@ -539,6 +539,21 @@ def test_the_command_is_audited_from_python() -> None:
     assert dpsel.audit(command=True, samples=10, threads=1).verdict == "inconclusive"
 
 
+def test_a_warning_that_is_an_error_comes_after_the_release_is_stored(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    frame = pl.DataFrame({"x": [1.0, 2.0], "z": [2.0, 1.0], "y": ["ill", "well"]})
+    ledger = dpsel.Ledger.init("study", epsilon=1, ledger_file=place)
+    asked: dict[str, Any] = {"target": "y", "positive": "il", "k": 1, "epsilon": 1}
+    asked |= {"ledger": "study", "ledger_file": place, "run_id": "a"}
+    with pytest.raises(UserWarning, match="no row has the label"):
+        dpsel.select(frame, **asked)  # pytest makes warnings errors.
+    # The run was paid for, and its release is there.
+    (charge,) = ledger.log().charges
+    assert charge.release is not None
+    assert dpsel.select(frame, **asked).to_dict() == json.loads(charge.release)
+    assert len(ledger.log().charges) == 1
+
+
 def test_a_ledger_is_made_charged_and_verified(tmp_path: Path) -> None:
     place = tmp_path / "ledgers"
     with pytest.raises(dpsel.UsageError, match=r"make it with `dpsel\.Ledger\.init\('patients', e"):
