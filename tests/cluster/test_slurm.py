@@ -5,6 +5,7 @@ import stat
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,20 @@ import pytest
 
 from dpsel.cluster.connection import connected
 from dpsel.cluster.place import Scheduler
+from dpsel.cluster.slurm import load_jobqueue
 from dpsel.errors import ClusterError
 from tests.cli.conftest import ROOT, Dpsel
 from tests.cluster import work
 from tests.cluster.conftest import ended, send, started_dpsel, wait_until
 from tests.cluster.slurm import Slurm
 
-dask_jobqueue = pytest.importorskip("dask_jobqueue", reason="SLURM needs dask-jobqueue")
+if find_spec("dask_jobqueue") is None:
+    pytest.skip("SLURM needs dask-jobqueue", allow_module_level=True)
 pytest.importorskip("cryptography", reason="SLURM's workers need certificates")
 
+# Not by a plain import, which would change what Ctrl-C does in all other tests; and here, so that
+# its defaults stay in Dask's configuration.
+JOBQUEUE = load_jobqueue()
 BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
 
 
@@ -54,7 +60,7 @@ def mode(place: Path) -> int:
 
 def schedulers_left() -> list[str]:
     """Return the states of schedulers in this process that were not closed to the end."""
-    found = [thing for thing in gc.get_objects() if isinstance(thing, dask_jobqueue.SLURMCluster)]
+    found = [thing for thing in gc.get_objects() if isinstance(thing, JOBQUEUE.SLURMCluster)]
     return [cluster.status.name for cluster in found if cluster.status.name != "closed"]
 
 
