@@ -76,6 +76,13 @@ class EvaluationData:
     """The features with more words and dates than numbers."""
 
     @property
+    def wordy_names(self) -> str:
+        """Return the names of the `wordy` features, at most ten of them."""
+        named = ", ".join(f"'{name}'" for name in self.wordy[:_MOST_NAMED])
+        more = len(self.wordy) - _MOST_NAMED
+        return f"{named} and {more} more columns" if more > 0 else named
+
+    @property
     def whole(self) -> DataSet:
         """Return the rows with all of their cells: numbers, words and dates."""
         return self.raw if self.cells is None else DataSet(self.cells, self.raw.y)
@@ -119,6 +126,7 @@ def _scaled(scaling: Scaling, columns: slice, X: FloatArray) -> FloatArray:
 # Memory of an evaluation, in multiples of the table: raw rows, scaled rows and a copy for a LASSO;
 # each worker also has its own rows, which are pickled to get there.
 _COPIES, _COPIES_OF_WORKER = 4, 2
+_MOST_NAMED = 10
 
 
 class _Notes(Reporter):

@@ -34,7 +34,6 @@ LASSO_FOUND_NOTHING = (
     "a LASSO uses no feature, so the true features are the k largest |x'y|; choose others with "
     "--truth, or a smaller --penalty"
 )
-_MOST_NAMED = 10
 
 
 def table_notes(data: "EvaluationData", sweep: "Sweep") -> list[str]:
@@ -62,13 +61,10 @@ def table_notes(data: "EvaluationData", sweep: "Sweep") -> list[str]:
 
 def _word_notes(data: "EvaluationData", sweep: "Sweep") -> list[str]:
     """Return notes about a table in which some columns hold words or dates."""
-    named = ", ".join(f"'{name}'" for name in data.wordy[:_MOST_NAMED])
-    if len(data.wordy) > _MOST_NAMED:
-        named += f" and {len(data.wordy) - _MOST_NAMED} more columns"
     hold = "holds" if len(data.wordy) == 1 else "hold"
     without = [method.name for method in sweep.methods if method.ranking != STUMP]
     only = f"; {', '.join(without)} can use numbers only, and took these as missing"
-    notes = [f"{named} {hold} words or dates{only if without else ''}"]
+    notes = [f"{data.wordy_names} {hold} words or dates{only if without else ''}"]
     if sweep.truth.kind == BY_TABLE:
         models = "" if sweep.unseen else ", or compare models with --unseen 5"
         notes.append(

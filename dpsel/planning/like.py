@@ -36,7 +36,6 @@ from dpsel.tables.formats import FileFormat
 
 _TABLES, _DRAWS = 4, 4
 _WEAKEST = 1e-3
-_MOST_NAMED = 10
 
 
 @frozen
@@ -63,11 +62,9 @@ def read_stand_in(stand_in: StandIn, k: int, reporter: Reporter) -> StandInTable
     place = str(stand_in.like) if isinstance(stand_in.like, str | Path) else "a frame"
     data = load_table(stand_in.like, "stand-in", request, reporter)
     if data.wordy:
-        named = ", ".join(f"'{name}'" for name in data.wordy[:_MOST_NAMED])
-        more = len(data.wordy) - _MOST_NAMED
         raise InputError(
-            f"{place}: a stand-in must hold numbers only; remove {named}"
-            f"{f' and {more} more columns' if more > 0 else ''}, which hold words or dates"
+            f"{place}: a stand-in must hold numbers only; remove {data.wordy_names}, which hold "
+            "words or dates"
         )
     rows = data.raw
     if isinstance(rows.X, TiledMatrix):
