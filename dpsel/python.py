@@ -98,9 +98,15 @@ def record_of(record: type[Record], given: Mapping[str, Any]) -> Record:
     Raises:
         UsageError: If a value has the wrong type.
     """
-    kinds = get_type_hints(record)
-    names = [about.name for about in fields(record)]
-    return record(**{name: _value(given[name], kinds[name], name) for name in names})
+    kinds = _kinds(record)
+    return record(**{name: _value(given[name], kind, name) for name, kind in kinds.items()})
+
+
+@functools.cache
+def _kinds(record: type[Dataclass]) -> dict[str, Any]:
+    """Return the type of every field of a record, by name."""
+    hints = get_type_hints(record)
+    return {about.name: hints[about.name] for about in fields(record)}
 
 
 def _value(value: Any, kind: Any, name: str) -> Any:
@@ -185,13 +191,11 @@ def in_python(message: str, records: Records = ()) -> str:
 
 def _keywords(records: Records) -> dict[str, tuple[str, Any]]:
     """Return the keyword and the type of every option, by its flag without dashes."""
-    keywords = {}
-    for record in records:
-        kinds = get_type_hints(record)
-        for about in fields(record):
-            flag = about.metadata[KEY].flag.removeprefix("--")
-            keywords[flag] = about.name, kinds[about.name]
-    return keywords
+    return {
+        about.metadata[KEY].flag.removeprefix("--"): (about.name, _kinds(record)[about.name])
+        for record in records
+        for about in fields(record)
+    }
 
 
 def _is_subject(found: re.Match[str]) -> bool:

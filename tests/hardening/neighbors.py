@@ -4,6 +4,7 @@ import gzip
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -108,17 +109,25 @@ def text_table(
 ) -> bytes:
     """Return a delimited file."""
 
-    def cell(value: Any) -> bytes:
-        text = value if isinstance(value, bytes) else str(value).encode()
-        return text.replace(b".", decimal) if isinstance(value, float) else text
-
     lines = [
         row.text.replace(b",", separator)
         if isinstance(row, Raw)
-        else separator.join(cell(row[name]) for name in NAMES)
+        else _line(tuple(row.values()), separator, decimal)
         for row in table
     ]
     return line_end.join([separator.join(name.encode() for name in NAMES), *lines, b""])
+
+
+# Neighbors have all rows but one in common.
+@cache
+def _line(cells: tuple[Any, ...], separator: bytes, decimal: bytes) -> bytes:
+    """Return one row of a delimited file."""
+
+    def written(value: Any) -> bytes:
+        text = value if isinstance(value, bytes) else str(value).encode()
+        return text.replace(b".", decimal) if isinstance(value, float) else text
+
+    return separator.join(map(written, cells))
 
 
 def typed_table(table: list[Row]) -> pa.Table:

@@ -11,8 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from dpsel.core.matrix import TiledMatrix
 from dpsel.errors import InputError, UsageError
 from dpsel.tables import parquet as parquet_table
 from dpsel.tables import parquet_footer
@@ -21,10 +24,10 @@ from dpsel.tables.columns import Wanted, choose_columns
 from dpsel.tables.labels import TargetCoding
 from dpsel.tables.opening import open_table
 from dpsel.tables.sources import _spooled
-from dpsel.tables.spill import Spill, memory_for_tables, parsed_size
+from dpsel.tables.spill import Spill, memory_for_tables, parsed_size, read_matrix
 from dpsel.tables.table import RowReader
 from tests.cli.conftest import ROOT
-from tests.sample_tables import numbers
+from tests.sample_tables import Silent, numbers
 
 
 @pytest.mark.parametrize(
@@ -205,6 +208,34 @@ def test_whole_rows_are_the_same_when_read_by_columns(
     assert pending[-1].done == 1.0
     found = np.concatenate([np.column_stack([batch.X, batch.y]) for batch in batches])
     assert np.array_equal(found, frame.to_numpy(), equal_nan=True)
+
+
+@pytest.mark.parametrize("reader", ["wide", "other", "tall"])
+@pytest.mark.parametrize("rows_a_group", [51, 25, 17])
+@pytest.mark.parametrize("memory", ["1GB", "0"])
+def test_a_matrix_is_the_same_however_its_batches_come(
+    reader: str, rows_a_group: int, memory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DPSEL_MEMORY", memory)
+    # A text that is not UTF-8 is left to the other reader.
+    labels = [b"ill", b"well", b"\xff" if reader == "other" else b"dead"] * 17
+    path, frame = tmp_path / "t.parquet", numbers(len(labels), 20).drop("y")
+    table = frame.to_arrow().append_column("y", pa.array(labels).view(pa.string()))
+    pq.write_table(table, path, row_group_size=rows_a_group)
+    if reader != "tall":
+        monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", 1)
+        monkeypatch.setattr(wide_parquet_table, "_CELLS_A_SHARE", 200)
+    monkeypatch.setattr(parquet_table, "_MANY_COLUMNS", 5)
+    monkeypatch.setattr(parquet_table, "_CELLS_AT_ONCE", 100)
+    with closing(open_table(path)) as opened:
+        assert type(opened).__name__ == ("ParquetTable" if reader == "tall" else "WideParquetTable")
+        layout = choose_columns(opened.columns, Wanted("y", labels=True), opened.label)
+        rows = RowReader(TargetCoding("ill"))
+        X, y, _ = read_matrix(opened, layout, rows, Silent(), 2, copies=1.0, clipping=None)
+    assert isinstance(X, TiledMatrix) == (memory == "0")
+    cells = X.array() if isinstance(X, TiledMatrix) else X
+    assert np.array_equal(cells, frame.to_numpy(), equal_nan=True)
+    assert np.array_equal(y == 1.0, [label == b"ill" for label in labels])
 
 
 @pytest.mark.parametrize("copies", [1.0, None])
