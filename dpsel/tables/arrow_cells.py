@@ -121,14 +121,21 @@ def _raw_numbers(column: Any) -> NumberArray:
 
 
 def _array_of(chunk: Any) -> NumberArray:
-    """Return integers or floats as an array, which is of floats if any value is missing.
+    """Return integers or floats as an array, which is of floats if any value is missing."""
+    if chunk.null_count and chunk.type not in (pa.float32(), pa.float64()):
+        chunk = chunk.cast(pa.float64(), safe=False)
+    return filled(chunk, math.nan)
 
-    This avoids `to_numpy`, which first imports pandas if that is installed: 350 ms.
+
+def filled(chunk: Any, value: float) -> NumberArray:
+    """Return integers or floats as an array, with `value` in place of missing ones.
+
+    pyarrow's own ways, `to_numpy` and `fill_null` with a Python value, first import pandas if that
+    is installed: 200 ms of the 500 ms that a small table takes.
     """
     if chunk.null_count:
-        if chunk.type not in (pa.float32(), pa.float64()):
-            chunk = chunk.cast(pa.float64(), safe=False)
-        chunk = chunk.fill_null(math.nan)
+        one = np.full(1, value, dtype=chunk.type.to_pandas_dtype())
+        chunk = chunk.fill_null(pa.Array.from_buffers(chunk.type, 1, [None, pa.py_buffer(one)])[0])
     return np.from_dlpack(chunk)
 
 
@@ -167,7 +174,7 @@ def column_cells(column: Any) -> FloatArray:
         return column_cells(column.storage)
     if pa.types.is_dictionary(kind):
         entries = np.append(column_cells(column.dictionary), np.nan)
-        indices = column.indices.cast(pa.int64(), safe=False).fill_null(-1).to_numpy()
+        indices = filled(column.indices.cast(pa.int64(), safe=False), -1)
         # In a damaged file an index may point anywhere: such a value is missing.
         inside = (indices >= 0) & (indices < len(entries))
         return entries[np.where(inside, indices, -1)]
@@ -192,8 +199,8 @@ def _time_cells(column: Any) -> FloatArray:
     """Return dates, times or durations as microseconds."""
     kind = column.type
     counts = column.view(pa.int32() if kind.bit_width == 32 else pa.int64())
-    missing = counts.is_null().to_numpy(zero_copy_only=False)
-    values: IntArray = counts.fill_null(0).to_numpy().astype(np.int64)
+    missing = np.from_dlpack(counts.is_null().cast(pa.int8())) == 1
+    values: IntArray = filled(counts, 0).astype(np.int64)
     if pa.types.is_date32(kind):
         cells = values.astype(np.float64) * DAY
     else:

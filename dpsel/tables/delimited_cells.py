@@ -118,11 +118,10 @@ class _WideCells:
         return matrix[:, _as_slice(positions)]
 
     def texts(self, positions: Sequence[int]) -> list[Any]:
-        import pyarrow as pa
-
         rows = np.arange(self._ends.shape[0])
         cut = [self._cut(rows, np.full_like(rows, position)) for position in positions]
-        return [pa.array([cell or None for cell in cells], pa.large_string()) for cells in cut]
+        texts = [pl.Series([cell or None for cell in cells], dtype=pl.String) for cells in cut]
+        return [column.to_arrow() for column in texts]
 
     def at(self, rows: IntArray, columns: IntArray) -> pl.Series:
         if len(rows) * _FEW_CELLS < self._ends.size:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from dpsel.core.arrays import IntArray
 from dpsel.errors import InputError
 from dpsel.system.frames import pl
-from dpsel.tables.arrow_cells import is_text, kind_of
+from dpsel.tables.arrow_cells import filled, is_text, kind_of
 from dpsel.tables.cells import TRUTH_WORDS, WORDS_FOR_NOTHING, decoded, exact_number
 from dpsel.tables.columns import Kind
 
@@ -31,7 +31,7 @@ def distinct_texts(column: Any) -> tuple[list[str], IntArray]:
         encoded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
         texts = _texts_of(encoded.dictionary)
         found = [-1 if text is None else places.setdefault(text, len(places)) for text in texts]
-        indices = np.from_dlpack(encoded.indices.cast(pa.int64()).fill_null(-1))
+        indices = filled(encoded.indices.cast(pa.int64()), -1)
         # In a damaged file an index may point anywhere: such a value is missing.
         indices = np.where((indices >= 0) & (indices < len(found)), indices, -1)
         codes.append(np.array([*found, -1], dtype=np.int64)[indices])

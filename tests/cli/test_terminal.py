@@ -1,5 +1,6 @@
 """Shells, pipes, cron and terminals: real processes."""
 
+import datetime
 import json
 import os
 import pty
@@ -11,6 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tests.cli.conftest import ROOT, Dpsel, wait_until_asleep
@@ -40,18 +42,41 @@ def test_help_and_version_import_nothing_heavy() -> None:
         assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_selecting_needs_no_scipy(dpsel_process: Dpsel) -> None:
+def raw_table(folder: Path) -> Path:
+    """Write words, dates, truths and numbers with gaps, in types that Arrow converts."""
+    columns = {
+        "ward": ["north", None, "south"],
+        "day": [datetime.date(2024, 2, 3), None, datetime.date(2024, 2, 1)],
+        "smokes": [True, None, False],
+        "visits": [3, None, 1],
+        "label": ["ill", None, "well"],
+    }
+    frame = pl.DataFrame(columns).with_columns(kind=pl.col("ward").cast(pl.Categorical))
+    frame.write_parquet(folder / "t.parquet")
+    return folder / "t.parquet"
+
+
+def test_selecting_needs_neither_scipy_nor_pandas(tmp_path: Path) -> None:
     code = (
         "import sys; from dpsel.cli.app import run\n"
         "assert run(sys.argv[1:]) == 0\n"
-        "sys.exit('scipy' in sys.modules)\n"
+        "heavy = {'scipy', 'pandas'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, "select", str(BOUNDED), *ASK],
-        capture_output=True,
-        env=ENVIRONMENT,
-    )
-    assert done.returncode == 0
+    labels = ("--positive", "yes", "--k", "2", "--epsilon", "1", "--target")
+    for arguments in (
+        (BOUNDED, *ASK),
+        (ROOT / "sample_data" / "visits.csv", *labels, "came_back"),
+        (raw_table(tmp_path), *labels, "label"),
+        (raw_table(tmp_path), *labels, "label", "--person", "visits", "--rows-per-person", "1"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", code, "select", *map(str, arguments), "--quiet"],
+            capture_output=True,
+            env=ENVIRONMENT,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
 
 
 def test_python_m_dpsel_prints_its_version(dpsel_process: Dpsel) -> None:
