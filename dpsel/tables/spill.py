@@ -32,6 +32,10 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 # This program needs some memory for itself, and others may come to need some.
 _SHARE = 0.75
 _UNKNOWN = 1 << 30
+_GROUPS = Path("/sys/fs/cgroup")
+_OWN_GROUPS = Path("/proc/self/cgroup")
+# Version 1 of control groups has a number for no limit; version 2 has a word.
+_NO_LIMIT = 1 << 62
 
 
 def memory_for_tables() -> int:
@@ -70,7 +74,7 @@ def _free_bytes() -> Iterator[int]:
 
 def _free_in_control_groups() -> Iterator[int]:
     """Yield how many bytes are left in the control groups of this process, versions 1 and 2."""
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
+    for line in _OWN_GROUPS.read_text().splitlines():
         _, kinds, place = line.split(":", 2)
         if kinds == "":
             root, limit, used, cache = "", "memory.max", "memory.current", "inactive_file"
@@ -80,12 +84,11 @@ def _free_in_control_groups() -> Iterator[int]:
         else:
             continue
         # In a container, its own group may appear as the root.
-        for folder in (
-            Path("/sys/fs/cgroup", root, place.lstrip("/")),
-            Path("/sys/fs/cgroup", root),
-        ):
+        for folder in (_GROUPS / root / place.lstrip("/"), _GROUPS / root):
             with suppress(OSError, ValueError):
                 most = int((folder / limit).read_text())
+                if most >= _NO_LIMIT:
+                    continue
                 taken = int((folder / used).read_text())
                 statistics = (folder / "memory.stat").read_text().splitlines()
                 freed = sum(int(s.split()[1]) for s in statistics if s.split()[0] == cache)

@@ -19,6 +19,7 @@ from dpsel.core.matrix import TiledMatrix
 from dpsel.errors import InputError, UsageError
 from dpsel.tables import parquet as parquet_table
 from dpsel.tables import parquet_footer
+from dpsel.tables import spill as spill_module
 from dpsel.tables import wide_parquet as wide_parquet_table
 from dpsel.tables.columns import Wanted, choose_columns
 from dpsel.tables.labels import TargetCoding
@@ -57,6 +58,44 @@ def test_without_a_word_it_is_some_of_what_the_machine_has(monkeypatch: pytest.M
     monkeypatch.delenv("DPSEL_MEMORY", raising=False)
     every = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     assert 0 < memory_for_tables() < every
+
+
+VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+VERSION_2 = ("memory.max", "memory.current", "inactive_file")
+
+
+@pytest.mark.parametrize(
+    ("own", "folder", "files"),
+    [
+        ("4:memory:/job\n0::/\n", "memory/job", VERSION_1),
+        ("4:memory:/elsewhere\n0::/\n", "memory", VERSION_1),
+        ("3:cpu:/\n0::/job\n", "job", VERSION_2),
+        ("0::/\n", "", VERSION_2),
+    ],
+)
+@pytest.mark.parametrize(
+    ("limit", "free"), [("5000", 5000 - 3000 + 400), ("max", None), (str(2**63 - 4096), None)]
+)
+def test_limits_of_control_groups_count(
+    own: str,
+    folder: str,
+    files: tuple[str, str, str],
+    limit: str,
+    free: int | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    place = tmp_path / "groups" / folder
+    place.mkdir(parents=True)
+    (place / files[0]).write_text(f"{limit}\n")
+    (place / files[1]).write_text("3000\n")
+    (place / "memory.stat").write_text(f"anon 1\n{files[2]} 400\nactive_file 9\n")
+    (tmp_path / "own").write_text(own)
+    monkeypatch.setattr(spill_module, "_GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(spill_module, "_OWN_GROUPS", tmp_path / "own")
+    monkeypatch.delenv("DPSEL_MEMORY", raising=False)
+    unlimited = memory_for_tables() > 2**20
+    assert unlimited if free is None else memory_for_tables() == free * 3 // 4
 
 
 @pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])
