@@ -68,6 +68,15 @@ def test_what_is_missing_is_named(dpsel: Dpsel, missing: str) -> None:
     assert result.err.splitlines()[0] == f"error: Missing option '{missing}'"
 
 
+def test_the_choices_of_what_is_missing_are_on_the_same_line(dpsel: Dpsel) -> None:
+    result = dpsel("baseline", str(CSV), *ASK)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
+        "error: Missing option '--method'. Choose from: two-stage, sis, lasso, dpkendall\n"
+        "help: dpsel baseline --help\n"
+    )
+
+
 def test_a_number_of_features_or_a_limit_of_it_must_be_given(dpsel: Dpsel) -> None:
     result = dpsel("select", str(CSV), "--target", "y", "--epsilon", "1")
     assert (result.code, result.out) == (2, "")
