@@ -34,6 +34,8 @@ ASK = ("--target", "y", "--k", "2", "--epsilon", "1")
         ("--k", "", "'' is not a whole number"),
         ("--epsilon", "one", "'one' is not a number"),
         ("--epsilon", "1_0", "'1_0' is not a number"),
+        ("--epsilon", "1,5", "'1,5' is not a number; use a decimal point: 1.5"),
+        ("--epsilon", "1,5,2", "'1,5,2' is not a number"),
         ("--epsilon", "", "'' is not a number"),
         ("--seed", "1e3", "'1e3' is not a whole number"),
         ("--neighbors", "both", "'both' is not one of 'add-remove', 'replace-one'"),
