@@ -276,6 +276,22 @@ def test_a_table_without_rows_selects_in_every_typed_format(dpsel: Dpsel, tmp_pa
         assert dpsel("select", tmp_path / name, *ASK).code == 0
 
 
+@pytest.mark.parametrize("method", ["stump", "kendall"])
+@pytest.mark.parametrize("label", [(), ("--positive", "ill")])
+def test_the_holder_of_a_table_without_rows_is_told(
+    method: str, label: tuple[str, ...], dpsel: Dpsel, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    asked = ("--target", "y", "--k", 1, "--epsilon", 1, "--method", method, *label, "--quiet")
+    no_rows = "note: there are no rows, so the picks are no better than chance\n"
+    path.write_text("x,z,who,y\n")
+    result = dpsel("select", path, *asked)
+    assert (result.code, result.err) == (0, no_rows)
+    path.write_text("x,z,who,y\n1,2,,1\n")
+    assert dpsel("select", path, *asked, "--person", "who").err == no_rows
+    assert no_rows not in dpsel("select", path, *asked).err
+
+
 def test_python_gives_the_same_record_as_the_command(dpsel: Dpsel) -> None:
     from_command = record_of(dpsel("select", RAW, *ASKED, "--bounds", BOUNDS, "--seed", 1).out)
     options: dict[str, Any] = {"target": "y", "k": 8, "epsilon": 20, "method": "dp-sis"}
