@@ -183,6 +183,35 @@ def test_files_of_other_programs_get_an_error_that_says_what_to_do(
         assert result.err.startswith(f"error: {name}: is {FOREIGN[name]}")
 
 
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_a_binary_table_with_the_name_of_a_text_gets_its_format(
+    kind: str, tmp_path: Path, dpsel: Dpsel
+) -> None:
+    path = tmp_path / "t.csv"
+    table = pl.DataFrame({"x": [1.0, 2.0], 'say "z"': ["a", "b"], "y": [0, 1]})
+    table.write_parquet(path) if kind == "parquet" else table.write_ipc(path)
+    asked = ("select", path, "--target", "y", "--k", 1, "--epsilon", 1)
+    for given in ((), ("--input-format", "csv")):
+        refused = dpsel(*asked, *given)
+        assert (refused.code, refused.out) == (3, "")
+        a = {"parquet": "a Parquet", "arrow": "an Arrow"}[kind]
+        assert refused.err == (
+            f"error: t.csv: is {a} table, whatever it is called; give --input-format {kind}\n"
+        )
+    assert dpsel(*asked, "--input-format", kind).code == 0
+
+
+def test_columns_may_be_called_like_the_first_bytes_of_a_binary_table(
+    tmp_path: Path, dpsel: Dpsel
+) -> None:
+    path = tmp_path / "t.csv"
+    asked = ("--target", "y", "--k", 1, "--epsilon", 1)
+    for name in ("PAR1", "PAR1_x", "ARROW1", "ARROW10"):
+        path.write_text(f"{name},y\n1,0\n2,1\n")
+        names = dpsel("select", path, *asked, "--format", "names", "--quiet")
+        assert (names.code, names.out) == (0, f"{name}\n")
+
+
 FOLDER = {
     "a.csv": b"\xef\xbb\xbfx;z;y;who\n1;0;1;7\n0,5;0;1;8\n",
     "b.csv.gz": gzip.compress(b"y;x;z;who\r\n1;0,25;0;7\r\n"),
