@@ -338,6 +338,34 @@ def test_the_holder_hears_of_decimal_commas_that_are_read_as_words(
     assert noted is None or f"t.csv: column {noted} to hold numbers with a decimal" in result.err
 
 
+@pytest.mark.parametrize(
+    ("cells", "noted"),
+    [
+        (["28.11.2023", "1.2.2024", ""], True),
+        (["11/28/2023", "2/1/24", "12/31/2023"], True),
+        (["28-11-2023 13:05", "01-02-2024 00:00:30", "3-2-2024 1:10 PM"], True),
+        (["2023-11-28", "2024-02-01", "28.11.2023"], False),
+        (["1.2.3.4", "10.2/24", "11-28/2023"], False),
+        (["120/80/90", "1.2.2024 or so", "see 1.2.2024"], False),
+    ],
+)
+def test_the_holder_hears_of_dates_that_are_read_as_words(
+    cells: list[str], noted: bool, tmp_path: Path, dpsel: Dpsel
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,seen,y\n" + "".join(f"{n},{cell},1\n" for n, cell in enumerate(cells)))
+    asked = ("select", path, "--target", "y", "--k", "1", "--epsilon", "1")
+    note = (
+        "note: t.csv: column 'seen' seems to hold dates that are not written as 2024-12-31, which "
+        "are read as words, without an order\n"
+    )
+    result = dpsel(*asked)
+    assert (result.code, note in result.err) == (0, noted)
+    assert ("dates" in result.err) == noted
+    assert "dates" not in dpsel(*asked, "--exclude", "seen").err
+    assert "dates" not in dpsel(*asked, "--quiet").err
+
+
 def test_every_command_that_reads_rows_as_r_writes_them_says_so_once(
     tmp_path: Path, dpsel: Dpsel
 ) -> None:
