@@ -204,6 +204,20 @@ def test_a_text_target_needs_a_label(dpsel: Dpsel, tmp_path: Path) -> None:
     assert dpsel("select", path, *ASK, "--positive", "il", "--quiet").err == unseen.err
 
 
+@pytest.mark.parametrize("labels", [(), ("--positive", "2024-05-01")])
+def test_a_target_of_dates_is_not_asked_for_labels(
+    labels: tuple[str, ...], dpsel: Dpsel, tmp_path: Path
+) -> None:
+    frame = pl.read_parquet(BOUNDED).with_columns(y=pl.lit("2024-05-01").str.to_date())
+    frame.write_parquet(tmp_path / "t.parquet")
+    refused = dpsel("select", tmp_path / "t.parquet", *ASK, *labels)
+    assert (refused.code, refused.out) == (3, "")
+    assert refused.err == (
+        "error: t.parquet: the target 'y' holds dates or times; give a column of numbers or "
+        "labels\n"
+    )
+
+
 def of_no_use(path: Path, rows: int) -> None:
     """Write a CSV with columns that are clipped, missing or words, each to some part."""
     lines = ["fine,far,gaps,words,some,y"]
