@@ -225,7 +225,8 @@ def _usage_message(error: Any) -> str:
     """Return what is wrong with the arguments; for an unknown option, with the nearest one."""
     near = getattr(error, "possibilities", None)
     if not near:
-        return str(error.format_message()).rstrip(".")
+        # Typer lists the choices of a missing option one per line.
+        return str(error.format_message()).replace("\n\t", " ").rstrip(".")
     best = next((flag for flag in near if flag.startswith(error.option_name)), near[0])
     return f"No such option: {error.option_name}; did you mean {best}?"
 

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from dpsel.budget.options import LedgerPlace
-from dpsel.cards.options import CardLook
+from dpsel.cards.options import CardFormat, CardLook
 from dpsel.cli.forms import form
 from dpsel.cli.options import CardFile, Debugging
-from dpsel.errors import OutputError
+from dpsel.errors import OutputError, UsageError
 from dpsel.system.output import Output
 
 RecordArgument = Annotated[
@@ -50,9 +50,11 @@ def card(
 
 
 def _refuse_output(output: str, record: str, look: CardLook, place: LedgerPlace) -> None:
-    """Refuse to write over the ledger or the record."""
+    """Refuse to write over the ledger or the record, and a page that no browser would show."""
     from dpsel.budget.ledger import LedgerFile
 
+    if output.lower().endswith((".html", ".htm")) and look.card_format is not CardFormat.HTML:
+        raise UsageError(f"{output}: is the name of an HTML page; give --format html")
     if look.ledger is not None and LedgerFile(place.path).is_at(output):
         raise OutputError(f"{output}: is the ledger itself; name another file")
     with suppress(OSError):

@@ -21,6 +21,7 @@ from typer.core import TyperCommand, TyperGroup
 from dpsel.options import KEY, Option, filled
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+")
 SHORT = {"--target": "-t", "--k": "-k", "--epsilon": "-e", "--output": "-o", "--quiet": "-q"}
 """Short forms of options, in every command that has the long form."""
 _SEVERAL = "; separate names with commas, and give several files as a folder or a quoted glob"
@@ -266,7 +267,9 @@ def _number(given: Any) -> float:
             raise ValueError
         return float(given)
     except ValueError:
-        raise ValueError(f"{given!r} is not a number") from None
+        comma = isinstance(given, str) and _DECIMAL_COMMA.fullmatch(given.strip())
+        remedy = f"; use a decimal point: {given.strip().replace(',', '.')}" if comma else ""
+        raise ValueError(f"{given!r} is not a number{remedy}") from None
 
 
 def _choice(kind: type[Enum], given: Any) -> Enum:

@@ -75,23 +75,36 @@ def _word_notes(data: "EvaluationData", sweep: "Sweep") -> list[str]:
 
 
 def sweep_notes(results: "pl.DataFrame", sweep: "Sweep") -> list[str]:
-    """Return warnings about the results: no true features, or tied scores."""
-    notes = []
+    """Return warnings about the results: no true features, or few, or tied scores."""
+    notes, remedy = [], "try --truth sis, or a smaller --penalty"
     empty = results.filter(results["true_size"] == 0)["dataset"].unique(maintain_order=True)
     for name in empty:
         notes.append(
             f"{name}: no feature counts as true ({sweep.truth.described()}), so every accuracy is "
-            "0; try --truth sis, or a smaller --penalty"
+            f"0; {remedy}"
+        )
+    few = results.filter((results["true_size"] > 0) & (results["true_size"] < results["k"]))
+    if sweep.truth.names:  # Users know how many they named.
+        few = few.clear()
+    for (name, size), cells in few.group_by("dataset", "true_size", maintain_order=True):
+        counts = "1 feature counts" if size == 1 else f"{size} features count"
+        notes.append(
+            f"{name}: only {counts} as true ({sweep.truth.described()}), so for k = {_ks(cells)} "
+            f"no more than that can be right; {remedy}"
         )
     tied = results.filter(results["tied"] > 0)
     for (name, method), cells in tied.group_by("dataset", "method", maintain_order=True):
-        ks = ", ".join(map(str, cells["k"].unique(maintain_order=True)))
         most = max(cells["tied"].to_list())
         notes.append(
-            f"{name}: by {method} the k-th and the next score are equal, k = {ks}, in up to "
-            f"{most:.0%} of the trials: there no k features are the best, and TOP is 0"
+            f"{name}: by {method} the k-th and the next score are equal, k = {_ks(cells)}, in up "
+            f"to {most:.0%} of the trials: there no k features are the best, and TOP is 0"
         )
     return notes
+
+
+def _ks(cells: "pl.DataFrame") -> str:
+    """Return every k of some results."""
+    return ", ".join(map(str, cells["k"].unique(maintain_order=True)))
 
 
 def report_facts(sweep: "Sweep", results: "pl.DataFrame") -> list[tuple[str, str]]:

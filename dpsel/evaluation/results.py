@@ -127,9 +127,10 @@ def _sentence(dataset: str, methods: Mapping[str, Sequence[Row]]) -> str:
     even = "" if enough else "even "
     k = shown["k"]
     of_k = "the pick is" if k == 1 else f"of {k} picks are"
+    most = f" (at most {shown['true_size']} can be)" if shown["true_size"] < k else ""
     return (
-        f"{dataset}, k = {k}: {even}at epsilon {shown['epsilon']:g} {_right(shown)} {of_k} right, "
-        f"by {method}{_random(cells)}."
+        f"{dataset}, k = {k}: {even}at epsilon {shown['epsilon']:g} {_right(shown)} {of_k} "
+        f"right{most}, by {method}{_random(cells)}."
     )
 
 

@@ -28,6 +28,7 @@ from dpsel.system.text import json_text
 from dpsel.system.threads import Threads, one_blas_thread
 from dpsel.tables.cell_counts import CellCounts, cell_notes
 from dpsel.tables.columns import Layout, choose_columns, nameless_notes, visible_columns
+from dpsel.tables.labels import TargetCoding
 from dpsel.tables.opening import (
     claimed_record,
     file_bytes,
@@ -153,19 +154,19 @@ class TableJob:
             memory_asked()
         yield
 
-    def _warn_of_target(self, *, label_seen: bool, unusable: float) -> None:
-        """Tell the holder if no row has the label, or most targets are missing or not numbers."""
+    def _warn_of_target(self, *, rows: bool, label_seen: bool, unusable: float) -> None:
+        """Tell the holder if there are no rows, no row has the label, or most have no target."""
         label, target = self._request.coding.positive, self._request.wanted.target
-        if label is not None and not label_seen:
+        if not rows:
+            self._reporter.warn("there are no rows, so the picks are no better than chance")
+        elif label is not None and not label_seen:
             self._reporter.warn(
                 f"no row has the label '{label}' in '{target}', so the picks are no better than "
                 "chance"
             )
         elif unusable > _MOST_OF_TARGET:
-            self._reporter.warn(
-                f"{unusable:.0%} of the cells of '{target}' are missing or not numbers; if they "
-                "are labels, name one with --positive, or all with --classes"
-            )
+            why = _why_unusable(self._request.coding)
+            self._reporter.warn(f"{unusable:.0%} of the cells of '{target}' are {why}")
 
 
 class SelectJob(TableJob):
@@ -188,7 +189,9 @@ class SelectJob(TableJob):
         for note in (*result.notes, *cell_notes(result.cells, names, assumed=assumed)):
             self._reporter.note(note)
         unusable = float(result.cells.shares()[1:, -1].sum())
-        self._warn_of_target(label_seen=result.label_seen, unusable=unusable)
+        self._warn_of_target(
+            rows=result.cells.any_rows, label_seen=result.label_seen, unusable=unusable
+        )
         return Scored(score.scores(), result.provenance)
 
     def release(self, private: "Scored") -> Selection:
@@ -329,3 +332,15 @@ def refuse_partial_scope(table: Table, request: Request, account: NoAccount) -> 
     believed = made is not None and (made.data_dependent or table.provenance is not None)
     scope = made.scope if made is not None and believed else None
     account.refuse_partial(request.guarantee.scope if scope is None else scope)
+
+
+def _why_unusable(coding: TargetCoding) -> str:
+    """Return in words why a target cannot be used, and what to do if labels were not named."""
+    if coding.classes is not None:
+        return "missing or not among the classes"
+    if coding.positive is not None:
+        return "missing"
+    return (
+        "missing or not numbers; if they are labels, name one with --positive, or all with "
+        "--classes"
+    )

@@ -10,7 +10,7 @@ from dpsel.core.epsilon_parts import rows_needed
 from dpsel.core.groups import GroupedColumns
 from dpsel.core.release import DrawnBy, release_stump
 from dpsel.core.scores.stump import UNIT, WeightRule, matrix_scores, stump_sensitivity
-from dpsel.core.selection import Selection
+from dpsel.core.selection import Selection, listed
 from dpsel.selection.run import TableJob, covered
 from dpsel.tables.opening import unchanged
 from dpsel.tables.table import Table
@@ -74,8 +74,26 @@ class StumpJob(TableJob):
         """Tell the holder about problems with the rows and the target."""
         for note in private.columns.notes:
             self._reporter.note(note)
-        label_seen = private.columns.label_seen
-        self._warn_of_target(label_seen=label_seen, unusable=private.missing_targets)
+        y = private.columns.target()  # It was read before.
+        if len(y):
+            self._note_classes(y)
+        self._warn_of_target(
+            rows=len(y) > 0,
+            label_seen=private.columns.label_seen,
+            unusable=private.missing_targets,
+        )
+
+    def _note_classes(self, y: FloatArray) -> None:
+        """Tell the holder which of the classes no row has: a slip, or a rare class."""
+        classes = self._request.coding.classes or ()
+        if not classes:
+            return
+        counts = np.bincount(y[~np.isnan(y)].astype(np.intp), minlength=len(classes))
+        unseen = [f"'{label}'" for label, rows in zip(classes, counts, strict=True) if not rows]
+        if unseen:
+            labels = "label" if len(unseen) == 1 else "labels"
+            target = self._request.wanted.target
+            self._reporter.note(f"no row has the {labels} {listed(unseen)} in '{target}'")
 
 
 class ColumnsToScore:

@@ -82,6 +82,11 @@ class CellCounts:
         counts._counts[:, -1] = self._counts[:, -1]
         return counts
 
+    @property
+    def any_rows(self) -> bool:
+        """Return whether there are any rows."""
+        return bool(self._counts[_CELLS, -1])
+
     def shares(self) -> FloatArray:
         """Return the shares of each column's cells that are clipped, missing and unreadable."""
         cells, clipped, no_number, texts, unreadable = self._counts / 1.0

@@ -307,8 +307,11 @@ def _compared(column: Column, used: Collection[str]) -> bool:
 
 def refuse_target(target: Column, label: str, *, labels: bool) -> None:
     """Refuse a target that is not numeric; with `labels`, one that is neither numeric nor text."""
-    if labels and target.kind in (Kind.BINARY, Kind.OTHER, Kind.TIME):
-        raise InputError(f"{label}: the target '{target.name}' holds {target.kind.value}")
+    if target.kind in (Kind.BINARY, Kind.OTHER, Kind.TIME):
+        raise InputError(
+            f"{label}: the target '{target.name}' holds {target.kind.value}; give a column of "
+            "numbers or labels"
+        )
     if not labels and target.kind is Kind.FOLDER:
         raise InputError(
             f"{label}: the target '{target.name}' holds {target.kind.value}; name one of its "

@@ -42,6 +42,9 @@ from dpsel.tables.table import PendingBatch, RowReader
 _KIND = FORMATS[InputFormat.CSV].kind
 _ROWS_LOOKED_AT = 100
 _WITH_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+_LOCAL_DATE = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{2}){1,2}(?: [0-9: ]+(?:[AP]M)?)?")
+# Where there is no such text, there is no local date either. Wide rows are not searched to the end.
+_LIKE_A_DATE, _SEARCHED = re.compile(rb"[0-9]([./-])[0-9]{1,2}\1[0-9]{2}"), 1 << 16
 # How many rows, cells and columns of a batch are checked as texts, for the data's holder.
 _FIRST_ROWS, _FIRST_CELLS, _FIRST_COLUMNS = 1 << 7, 1 << 17, 1 << 8
 
@@ -102,6 +105,7 @@ class DelimitedTable:
                 if number == 0:
                     longer = self._longer_rows(text)
                     rows.notes += [*longer, *self._decimal_commas(text, layout)]
+                    rows.notes += self._local_dates(text, layout) if rows.words else []
                     if not rows.words:
                         first = text[: rows_end(text, _ROWS_LOOKED_AT)]
                         self._refuse_words(first, layout, longer)
@@ -186,18 +190,38 @@ class DelimitedTable:
         """
         if "," in (self._text.dialect.decimal, self._text.dialect.separator):
             return []
-        rows = self._first_rows(text) if b"," in text[: rows_end(text, _FIRST_ROWS)] else []
+        if b"," not in text[: rows_end(text, _FIRST_ROWS)]:
+            return []
+        return [
+            f"{column} seems to hold numbers with a decimal comma, which are read as words; give "
+            "--decimal ,"
+            for column in self._mostly(_WITH_COMMA, text, layout)
+        ]
+
+    def _local_dates(self, text: bytes, layout: Layout) -> list[str]:
+        """Return a note if a column holds dates like 31.12.2024 in most of the first rows.
+
+        Privacy:
+            Guarantee: none; it is for the data's holder, and decides nothing.
+            Tested by: tests/cli/test_text_files.py
+        """
+        if not _LIKE_A_DATE.search(text, 0, _SEARCHED):
+            return []
+        return [
+            f"{column} seems to hold dates that are not written as 2024-12-31, which are read as "
+            "words, without an order"
+            for column in self._mostly(_LOCAL_DATE, text, layout)
+        ]
+
+    def _mostly(self, written: re.Pattern[str], text: bytes, layout: Layout) -> list[str]:
+        """Return in words which columns are written so in most of the first rows, if any."""
+        rows = self._first_rows(text)
         counts = Counter(
-            place for row in rows for place, cell in enumerate(row) if _WITH_COMMA.fullmatch(cell)
+            place for row in rows for place, cell in enumerate(row) if written.fullmatch(cell)
         )
         used = [place for place in sorted(layout.read) if 2 * counts[place] > len(rows)]
-        if not used:
-            return []
-        others = "" if len(used) == 1 else f" (and {len(used) - 1} more)"
-        return [
-            f"{self.label}: column '{self.columns[used[0]].name}'{others} seems to hold numbers "
-            "with a decimal comma, which are read as words; give --decimal ,"
-        ]
+        others = f" (and {len(used) - 1} more)" if len(used) > 1 else ""
+        return [f"{self.label}: column '{self.columns[place].name}'{others}" for place in used[:1]]
 
     def _first_rows(self, text: bytes) -> list[list[str]]:
         """Return the cells of some rows as texts, none if they cannot be split."""

@@ -20,8 +20,10 @@ from dpsel.core.arrays import IntArray
 from dpsel.errors import InputError
 from dpsel.tables.formats import (
     BOM,
+    FORMATS,
     Dialect,
     FileFormat,
+    InputFormat,
     recognized_separator,
     stated_separator,
 )
@@ -34,6 +36,8 @@ _TIMES_THE_HEADER = 16
 # The most cells that a text of whole rows can have, if every cell has its separator.
 _CELLS_AT_ONCE = TEXT_BYTES
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+# What follows the four or six letters in such a file is not in the name of any column.
+_BINARY = {b"PAR1\x15": InputFormat.PARQUET, b"ARROW1\0": InputFormat.ARROW}
 
 
 def names_of_text(stream: ByteStream, written: FileFormat, label: str) -> list[str]:
@@ -109,6 +113,12 @@ class TextRows:
                 f"{self._label}: is text in UTF-16; save it as CSV in UTF-8, or convert it: "
                 "iconv -f UTF-16 -t UTF-8"
             )
+        for magic, found in _BINARY.items():
+            if line.startswith(magic):
+                raise InputError(
+                    f"{self._label}: is {FORMATS[found].kind}, whatever it is called; give "
+                    f"--input-format {found}"
+                )
         while line and not line.strip():
             # All blank lines at once: taking them off one by one would copy the rest each time.
             blank = len(self._rest) - len(self._rest.lstrip())

@@ -157,6 +157,18 @@ def test_a_file_is_written_whole_and_neither_record_nor_ledger_is_written_over(
     assert (Path("record.json").read_bytes(), place.read_bytes()) == before
 
 
+@pytest.mark.parametrize("name", ["card.html", "CARD.HTM"])
+def test_markdown_is_not_written_to_a_file_that_a_browser_opens(
+    name: str, place: Path, dpsel: Dpsel
+) -> None:
+    refused = dpsel("card", "record.json", "--output", name)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err == f"error: {name}: is the name of an HTML page; give --format html\n"
+    assert not Path(name).exists()
+    assert dpsel("card", "record.json", "--output", name, "--format", "html").code == 0
+    assert Path(name).read_text().lower().startswith("<!doctype html>")
+
+
 def test_a_card_of_what_is_not_private_is_for_its_owner(place: Path, dpsel: Dpsel) -> None:
     written("seeded.json", fields(guarantee=None))
     assert dpsel("card", "seeded.json", "--output", "card.md").code == 0

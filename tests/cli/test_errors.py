@@ -237,7 +237,7 @@ CASES: list[tuple[int, str, tuple[str, ...]]] = [
     ),
     (
         3,
-        "bytes.parquet: the target 'y' holds binary values",
+        "bytes.parquet: the target 'y' holds binary values; give a column of numbers or labels",
         ("bytes.parquet", *ASK, "--positive", "a"),
     ),
     (

@@ -110,6 +110,30 @@ def test_without_bounds_the_truth_of_a_raw_table_is_that_of_its_scaled_rows(
     assert {row["true_size"] for row in given["results"]} == {3}
 
 
+def test_a_lasso_of_fewer_features_than_picks_is_not_shown_as_a_failure(
+    dpsel: Dpsel, tmp_path: Path
+) -> None:
+    from sklearn.datasets import load_breast_cancer
+
+    found = load_breast_cancer()
+    frame = pl.DataFrame(found.data, schema=found.feature_names.tolist())
+    frame.with_columns(y=pl.Series(found.target)).write_csv(tmp_path / "cancer.csv")
+    few = ("--trials", 3, "--threads", 1, "--method", "stump", "--epsilon", 20)
+    ask = ("evaluate", tmp_path / "cancer.csv", "--target", "y", *few)
+    report = tmp_path / "r.html"
+    done = dpsel(*ask, "--k", "1,3,5", "--output", "-", "--report", report)
+    note = (
+        "cancer: only 1 feature counts as true (the k largest coefficients of a LASSO, lambda = "
+        "0.1), so for k = 3, 5 no more than that can be right; try --truth sis, or a smaller "
+        "--penalty"
+    )
+    assert f"note: {note}\n" in done.err
+    assert note in " ".join(report.read_text().split())
+    # By other truths, or if the user named it, there is nothing to say.
+    for truth in ("sis", "worst area"):
+        assert "counts as true" not in dpsel(*ask, "--k", 3, "--truth", truth).err
+
+
 def test_scaled_rows_give_nothing_to_complain_about(dpsel: Dpsel, diabetes: Path) -> None:
     ask = ("--target", "y", "--trials", 3, "--threads", 1, "--k", 3, "--epsilon", 1)
     scaled = ("--scale", "max-abs", "--penalty", 0.01, "--output", "-")

@@ -34,6 +34,8 @@ ASK = ("--target", "y", "--k", "2", "--epsilon", "1")
         ("--k", "", "'' is not a whole number"),
         ("--epsilon", "one", "'one' is not a number"),
         ("--epsilon", "1_0", "'1_0' is not a number"),
+        ("--epsilon", "1,5", "'1,5' is not a number; use a decimal point: 1.5"),
+        ("--epsilon", "1,5,2", "'1,5,2' is not a number"),
         ("--epsilon", "", "'' is not a number"),
         ("--seed", "1e3", "'1e3' is not a whole number"),
         ("--neighbors", "both", "'both' is not one of 'add-remove', 'replace-one'"),
@@ -66,6 +68,15 @@ def test_what_is_missing_is_named(dpsel: Dpsel, missing: str) -> None:
     result = dpsel("select", str(CSV), *ASK[:place], *ASK[place + 2 :])
     assert result.code == 2
     assert result.err.splitlines()[0] == f"error: Missing option '{missing}'"
+
+
+def test_the_choices_of_what_is_missing_are_on_the_same_line(dpsel: Dpsel) -> None:
+    result = dpsel("baseline", str(CSV), *ASK)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
+        "error: Missing option '--method'. Choose from: two-stage, sis, lasso, dpkendall\n"
+        "help: dpsel baseline --help\n"
+    )
 
 
 def test_a_number_of_features_or_a_limit_of_it_must_be_given(dpsel: Dpsel) -> None:

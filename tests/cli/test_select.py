@@ -204,6 +204,20 @@ def test_a_text_target_needs_a_label(dpsel: Dpsel, tmp_path: Path) -> None:
     assert dpsel("select", path, *ASK, "--positive", "il", "--quiet").err == unseen.err
 
 
+@pytest.mark.parametrize("labels", [(), ("--positive", "2024-05-01")])
+def test_a_target_of_dates_is_not_asked_for_labels(
+    labels: tuple[str, ...], dpsel: Dpsel, tmp_path: Path
+) -> None:
+    frame = pl.read_parquet(BOUNDED).with_columns(y=pl.lit("2024-05-01").str.to_date())
+    frame.write_parquet(tmp_path / "t.parquet")
+    refused = dpsel("select", tmp_path / "t.parquet", *ASK, *labels)
+    assert (refused.code, refused.out) == (3, "")
+    assert refused.err == (
+        "error: t.parquet: the target 'y' holds dates or times; give a column of numbers or "
+        "labels\n"
+    )
+
+
 def of_no_use(path: Path, rows: int) -> None:
     """Write a CSV with columns that are clipped, missing or words, each to some part."""
     lines = ["fine,far,gaps,words,some,y"]
@@ -274,6 +288,22 @@ def test_a_table_without_rows_selects_in_every_typed_format(dpsel: Dpsel, tmp_pa
     empty.write_ipc(tmp_path / "t.arrow")
     for name in ("t.parquet", "t.arrow"):
         assert dpsel("select", tmp_path / name, *ASK).code == 0
+
+
+@pytest.mark.parametrize("method", ["stump", "kendall"])
+@pytest.mark.parametrize("label", [(), ("--positive", "ill")])
+def test_the_holder_of_a_table_without_rows_is_told(
+    method: str, label: tuple[str, ...], dpsel: Dpsel, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    asked = ("--target", "y", "--k", 1, "--epsilon", 1, "--method", method, *label, "--quiet")
+    no_rows = "note: there are no rows, so the picks are no better than chance\n"
+    path.write_text("x,z,who,y\n")
+    result = dpsel("select", path, *asked)
+    assert (result.code, result.err) == (0, no_rows)
+    path.write_text("x,z,who,y\n1,2,,1\n")
+    assert dpsel("select", path, *asked, "--person", "who").err == no_rows
+    assert no_rows not in dpsel("select", path, *asked).err
 
 
 def test_python_gives_the_same_record_as_the_command(dpsel: Dpsel) -> None:

@@ -114,6 +114,43 @@ def test_three_classes_are_told_apart(dpsel: Dpsel, tmp_path: Path) -> None:
     assert record["selected_features"] == ["ward"]
 
 
+@pytest.mark.parametrize(
+    ("classes", "notes"),
+    [
+        ("cut,torn,other", ""),
+        ("cut,torn,othr,seen", "note: no row has the labels 'othr', 'seen' in 'kind'\n"),
+        ("cut,tron,other", "note: no row has the label 'tron' in 'kind'\n"),
+    ],
+)
+def test_a_class_that_no_row_has_is_named(
+    classes: str, notes: str, dpsel: Dpsel, tmp_path: Path
+) -> None:
+    path = with_targets(tmp_path / "t.csv")
+    asked = ("--target", "kind", "--k", 16, "--epsilon", 1, "--classes", classes)
+    result = dpsel("select", path, *asked)
+    assert result.code == 0
+    first, rest = result.err.split("\n", 1)
+    assert first == "note: k is 16, the number of features: all of them are selected"
+    most = "note: 70% of the cells of 'kind' are missing or not among the classes\n"
+    assert rest == notes + (most if "other" not in classes else "")
+    # A class may be rare, but a target that is of no use must not be missed.
+    assert dpsel("select", path, *asked, "--quiet").err == (most if "other" not in classes else "")
+
+
+def test_a_target_of_gaps_is_not_asked_for_a_label_that_was_given(
+    dpsel: Dpsel, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1,ill\n2,well\n3,\n4,\n5,\n")
+    asked = ("--target", "y", "--k", 1, "--epsilon", 1, "--quiet")
+    given = dpsel("select", path, *asked, "--positive", "ill")
+    assert given.err == "note: 60% of the cells of 'y' are missing\n"
+    assert dpsel("select", path, *asked).err == (
+        "note: 100% of the cells of 'y' are missing or not numbers; if they are labels, name one "
+        "with --positive, or all with --classes\n"
+    )
+
+
 @pytest.mark.parametrize("center", [(), ("--target-center", 210)])
 def test_a_number_is_predicted_from_its_middle(
     center: tuple[object, ...], dpsel: Dpsel, tmp_path: Path

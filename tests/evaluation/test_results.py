@@ -38,7 +38,11 @@ def test_it_says_what_the_best_method_finds_and_where_it_finds_nothing() -> None
         ),
         ({1.0: 1.0}, {}, "at epsilon 1 all of 5 picks are right, by m."),
         # Two features are true: no more can be found.
-        ({1.0: 0.39}, {"true_size": 2}, "at epsilon 1 about 2 of 5 picks are right, by m."),
+        (
+            {1.0: 0.39},
+            {"true_size": 2},
+            "at epsilon 1 about 2 of 5 picks are right (at most 2 can be), by m.",
+        ),
         (
             {0.1: 0.05, 1.0: 0.9},
             {"k": 1, "k_asked": "1"},
