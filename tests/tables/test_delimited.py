@@ -143,6 +143,29 @@ def test_a_cell_with_odd_characters_means_the_same_in_a_wide_table(tmp_path: Pat
         assert scored(str(tmp_path / "w.csv")).values.tolist() == narrow * width
 
 
+@pytest.mark.parametrize("cell", ["5\r\r", "true\r\r", "x\r\r", "\r\r", "5\r", "2020-01-01\r\r\r"])
+def test_carriage_returns_after_a_cell_mean_the_same_in_whatever_company(cell: str) -> None:
+    """As in files with lines that end with CR CR LF. Wide rows are read in ways that depend on it.
+
+    Which way depends on how many cells are no numbers, and on whether any other row has a quote.
+    """
+    width = 600
+    plain = ["1"] * (width - 1)
+    few = ",".join([*plain, cell]) + "\n"
+    many = ",".join([*["word"] * (width - 1), cell]) + "\n"
+    quoted = ",".join(['"1"', *plain]) + "\n"
+    last = [width - 1]
+    found = set()
+    for text in (few, few + many, few + quoted):
+        cells = cells_of(text.encode(), Dialect(","), width)
+        matrix = cells.parsed(range(width))
+        words = cells_module.fill_in_words(cells, matrix, range(width))
+        number = numbers_of(cells, range(width))[0, -1]
+        label = cells.texts(last)[0].to_pylist()[0]
+        found.add((words[0, -1].tobytes(), str(number), label))
+    assert len(found) == 1
+
+
 def test_lines_without_anything_before_the_header_are_passed_over(tmp_path: Path) -> None:
     for text_bytes in (1, 100):
         path = tmp_path / "t.csv"
