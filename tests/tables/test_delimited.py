@@ -271,6 +271,25 @@ def long_row(*blocks: bytes) -> int | None:
     return None if row.place is rows_of_text._Place.QUOTED else before
 
 
+def test_a_row_whose_quotes_are_accepted_can_be_read() -> None:
+    """All texts of some signs: what is refused is refused for its quotes, before a cell is read."""
+    quoted_cell = rows_of_text._quoted_cell(",")
+    read = 0
+    for signs in itertools.product(b'",\r\na', repeat=5):
+        text = bytes(signs) + b"\n"
+        if b'"' in text and b'"' not in quoted_cell.sub(b"", text):
+            columns = cells_of(text, Dialect(","), 2).texts([0, 1])
+            assert {len(column) for column in columns} == {len(rows_of_text.row_ends(text))}
+            read += 1
+    assert read > 100
+
+
+def test_names_in_quotes_may_be_followed_by_two_carriage_returns(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'"y","x"\r\r\n1,1\n')
+    assert scored(str(path)).values.tolist() == [2**32]
+
+
 def test_bytes_that_are_no_utf_8_are_missing_values(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(b"x,y\n\xff\xfe,1\n1,1\n1,\xff\n")
