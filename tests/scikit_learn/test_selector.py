@@ -258,6 +258,7 @@ def test_what_a_column_of_objects_holds_does_not_decide_whether_it_is_refused() 
         numbers().to_numpy().astype(np.float16),
         numbers().to_numpy().astype(np.longdouble),
         numbers().to_numpy().astype("U"),
+        numbers().to_numpy().astype("U").astype(np.dtypes.StringDType()),
         np.round(numbers().to_numpy()).astype(np.int8),
         np.round(numbers().to_numpy() * 1e6).astype(np.int64).astype("M8[h]"),
     ],
