@@ -188,7 +188,8 @@ def _column(cells: Any) -> tuple[Any, Kind]:
         # Arrow has no wider floats, and does not compute with narrower ones.
         with np.errstate(all="ignore"):
             array = array.astype(np.float32 if array.itemsize <= 4 else np.float64, copy=False)
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype.kind != "T":  # The strings of numpy 2 have no byte order.
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.kind not in "OcV":
         with suppress(*REFUSED):
             column = pa.array(array)

@@ -35,7 +35,7 @@ from dpsel.tables.formats import (
     is_series_matrix,
     refuse_series_matrix,
 )
-from dpsel.tables.provenance import Provenance, beside, recorded_columns, sidecar
+from dpsel.tables.provenance import Provenance, beside, recorded_columns, sidecars
 from dpsel.tables.sources import Source
 from dpsel.tables.table import PendingBatch, RowReader
 
@@ -60,7 +60,7 @@ class DelimitedTable:
         with plain_errors(self.label, _KIND), ExitStack() as opened:
             self._stream = source.open_stream()
             opened.callback(self._stream.close)
-            recorded = source.path is not None and sidecar(source.path).exists()
+            recorded = bool(sidecars(source.path))
             self._text = TextRows(self._stream, written, self.label, text_bytes, digest=recorded)
             if is_series_matrix(self._text.header[0].encode()):
                 refuse_series_matrix(self.label)

@@ -126,8 +126,9 @@ class _WideCells:
     def at(self, rows: IntArray, columns: IntArray) -> pl.Series:
         if len(rows) * _FEW_CELLS < self._ends.size:
             return pl.Series(self._cut(rows, columns), dtype=pl.String)
+        # Of carriage returns at the end of a cell, polars takes one off, as `_cut` does.
         texts = self._read(in_utf8(self.text), self.dialect.separator, pl.String)
-        return texts.gather(rows * self._ends.shape[1] + columns).str.strip_suffix("\r")
+        return texts.gather(rows * self._ends.shape[1] + columns)
 
     def _read(self, text: bytes, separator: str, kind: Any) -> pl.Series:
         """Read all cells as one type; a cell that does not fit is null."""

@@ -131,7 +131,8 @@ class TextRows:
     def _names_in(self, line: bytes) -> list[str]:
         """Return the names in the first row."""
         try:
-            text = self._checked(line).decode("utf-8")
+            # Lines may end with several carriage returns.
+            text = self._checked(line.rstrip(b"\r\n")).decode("utf-8")
         except UnicodeDecodeError:
             text = "\0"
         except InputError:
@@ -149,7 +150,7 @@ class TextRows:
         # Names may be long, and csv's default limit is 128 KiB.
         csv.field_size_limit(_LONGEST_HEADER)
         try:
-            return next(csv.reader([text.rstrip("\r\n")], delimiter=self.dialect.separator))
+            return next(csv.reader([text], delimiter=self.dialect.separator))
         except csv.Error:
             raise InputError(
                 f"{self._label}: its first line cannot be split into names; end lines with \\n"
@@ -232,6 +233,7 @@ class _Place(Enum):
     PLAIN = "in a cell without quotes"
     QUOTED = "in quotes"
     CLOSED = "behind a quote that closes a cell, unless it is the first of two"
+    ENDED = "behind such a quote and a carriage return"
     STRAY = "behind a quote that should not be there"
 
 
@@ -245,7 +247,7 @@ class _LongRow:
         # All quantifiers are possessive: each byte is matched once, without backtracking.
         inside = rb'[^"]*+(?:""[^"]*+)*+'
         plain = rb'[^"\n%b]*+' % sign
-        cell = rb'(?:"%b"(?:\r%b)?+|%b)' % (inside, plain, plain)
+        cell = rb'(?:"%b"\r?+|%b)' % (inside, plain)
         self._whole_cells = re.compile(rb"(?:%b%b)*+" % (cell, sign))
         self._inside, self._plain = re.compile(inside), re.compile(plain)
 
@@ -264,12 +266,13 @@ class _LongRow:
                 if at < len(text):
                     at, self.place = at + 1, _Place.CLOSED
             elif self.place is _Place.CLOSED and text[at : at + 1] in (b'"', b"\r"):
-                self.place = _Place.QUOTED if text[at : at + 1] == b'"' else _Place.PLAIN
+                self.place = _Place.QUOTED if text[at : at + 1] == b'"' else _Place.ENDED
                 at += 1
             else:
                 behind = _past(self._plain, text, at)
                 next_sign = text[behind : behind + 1]
-                if next_sign == b'"' or (self.place is _Place.CLOSED and behind > at):
+                closed = self.place in (_Place.CLOSED, _Place.ENDED)
+                if next_sign == b'"' or (closed and behind > at):
                     self.place = _Place.STRAY
                 elif next_sign:
                     self.place = _Place.START
@@ -287,10 +290,13 @@ def _past(pattern: re.Pattern[bytes], text: bytes, at: int) -> int:
 
 
 def _quoted_cell(separator: str) -> re.Pattern[bytes]:
-    """Return a pattern for a quoted cell, between separators and line ends."""
+    """Return a pattern for a quoted cell, between separators and line ends.
+
+    One carriage return may follow it; polars fails if it is followed by anything else.
+    """
     sign = re.escape(separator.encode())
     # The quote comes before its lookbehind, so that the search looks for the quote, which is fast.
-    return re.compile(rb'"(?<![^\n%b]")[^"]*+(?:""[^"]*+)*+"(?![^\r\n%b])' % (sign, sign))
+    return re.compile(rb'"(?<![^\n%b]")[^"]*+(?:""[^"]*+)*+"(?!\r?+[^\n%b])' % (sign, sign))
 
 
 def rows_end(text: bytes, count: int) -> int:

@@ -28,6 +28,9 @@ def distinct_texts(column: Any) -> tuple[list[str], IntArray]:
     codes = [np.empty(0, dtype=np.int64)]
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
         chunk = _stored(chunk)
+        if pa.types.is_decimal(chunk.type) and chunk.type.bit_width < 128:
+            # pyarrow does not encode short decimals. Any of them fits into the widest type.
+            chunk = chunk.cast(pa.decimal128(38, chunk.type.scale))
         encoded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
         texts = _texts_of(encoded.dictionary)
         found = [-1 if text is None else places.setdefault(text, len(places)) for text in texts]

@@ -18,6 +18,7 @@ from dpsel.records import frozen
 from dpsel.tables.arrow import ArrowStreamTable
 from dpsel.tables.arrow_cells import is_text, kind_of
 from dpsel.tables.columns import Column, Kind, Layout, Use, refuse_wordy
+from dpsel.tables.provenance import recorded_columns
 from dpsel.tables.table import PendingBatch, RowReader
 
 # What pyarrow raises for arrays it cannot convert, such as texts that are not UTF-8.
@@ -137,7 +138,7 @@ class FrameTable(ArrowStreamTable):
     def __init__(self, frame: Frame) -> None:
         """Read a frame."""
         super().__init__(frame.table.to_reader(), "table")
-        self.columns = frame.columns
+        self.columns = recorded_columns(frame.columns, self.provenance)
         self._first = frame.table.slice(0, _FIRST_ROWS)
 
     def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -129,12 +130,29 @@ def sidecar_text(provenance: Provenance, digest: str) -> str:
     return json_text({**provenance.to_dict(), _DIGEST: digest})
 
 
+def sidecars(path: Path | None) -> list[Path]:
+    """Return the files beside a table that may hold its provenance, and exist.
+
+    A symbolic link may have none: then that of the file it leads to counts.
+    """
+    places = [] if path is None else [sidecar(path), sidecar(Path(os.path.realpath(path)))]
+    return [place for place in dict.fromkeys(places) if os.path.exists(place)]
+
+
 def beside(path: Path | None, names: Sequence[str]) -> tuple[Provenance, str] | None:
-    """Return the provenance in the file beside a table, and the digest that the table must have."""
-    if path is None:
-        return None
+    """Return the provenance in a file beside a table, and the digest that the table must have.
+
+    Of two, one that takes a guarantee away counts.
+    """
+    records = [_recorded(place, names) for place in sidecars(path)]
+    found = [record for record in records if record is not None]
+    return next((record for record in found if record[0].data_dependent), next(iter(found), None))
+
+
+def _recorded(place: Path, names: Sequence[str]) -> tuple[Provenance, str] | None:
+    """Return the provenance in a file, and the digest that its table must have."""
     try:
-        found = sidecar(path).read_bytes()
+        found = place.read_bytes()
         digest = json.loads(found).get(_DIGEST)
     except (OSError, ValueError, RecursionError, AttributeError):
         return None

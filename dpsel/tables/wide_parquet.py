@@ -139,8 +139,9 @@ class WideParquetTable:
         # This reader does not know how extension types are stored. And polars reads some times in
         # another way than pyarrow: times of day beyond 24 hours, and instants in INT96 that
         # nanoseconds cannot count, such as 9999-12-31. The types do not tell INT96 from others.
+        # Integers of 128 bits are read by polars alone.
         extensions = getattr(pl, "BaseExtension", ())
-        rare = (pl.Decimal, pl.Time, pl.Datetime)
+        rare = (pl.Decimal, pl.Time, pl.Datetime, pl.Int128, getattr(pl, "UInt128", None))
         self.has_rare_types = any(dtype in rare or issubclass(dtype, extensions) for dtype in kinds)
         return tuple(map(Column, schema.names(), map(kinds.__getitem__, classes)))
 

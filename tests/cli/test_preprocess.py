@@ -354,6 +354,28 @@ def test_a_record_is_inherited_and_cannot_be_washed_off(dpsel: Dpsel, tmp_path: 
             assert "each column's spread" in found["why"]
 
 
+def test_the_record_of_a_csv_is_found_through_a_symbolic_link(dpsel: Dpsel, tmp_path: Path) -> None:
+    """As workflow managers pass files on: a link to the table, and none to its record."""
+    made, folder = tmp_path / "t.csv", tmp_path / "parts"
+    folder.mkdir()
+    link, again = folder / "linked.csv", tmp_path / "again.csv"
+    link.symlink_to(made)
+    again.symlink_to(link)
+    bounded = ("--lower", -1, "--upper", 1)
+    dpsel("preprocess", RAW, made, "--target", "y", "--scale", "robust")
+    for place in (link, again, folder):
+        for options in (bounded, ("--score", "kendall")):
+            assert guarantee(dpsel, place, *options)["end_to_end"] is False
+    # A record beside the link may be older: it cannot give back what the table's own takes away.
+    public = tmp_path / "public.csv"
+    dpsel("preprocess", RAW, public, "--target", "y", "--bounds", BOUNDS)
+    Path(f"{public}.dpsel.json").rename(f"{link}.dpsel.json")
+    assert guarantee(dpsel, link, *bounded)["end_to_end"] is False
+    link.unlink()
+    link.symlink_to(public)
+    assert guarantee(dpsel, link)["end_to_end"] is True
+
+
 def test_one_file_that_was_read_off_takes_the_guarantee_of_all_away(
     dpsel: Dpsel, tmp_path: Path
 ) -> None:

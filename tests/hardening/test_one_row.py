@@ -221,3 +221,26 @@ def test_no_text_inside_a_nested_value_or_a_category_fails_a_run(
     for ranks in ((), ("--row-ranks",)):
         result = dpsel("select", *asked, *ranks)
         assert (result.code, "error" in result.err) == (0, False)
+
+
+@pytest.mark.parametrize("role", ["x", "y", "id"])
+@pytest.mark.parametrize("name", ["t.arrow", "t.arrows", "t.parquet"])
+@pytest.mark.parametrize("kind", ["decimal", "category"])
+def test_a_decimal_with_more_digits_than_its_type_allows_fails_no_run(
+    kind: str, name: str, role: str, tmp_path: Path, dpsel: Dpsel
+) -> None:
+    digits = b"".join(number.to_bytes(16, "little") for number in (1, 2, 12_345))
+    cells = pa.Array.from_buffers(pa.decimal128(3, 0), 3, [None, pa.py_buffer(digits)])
+    cells = cells.dictionary_encode() if kind == "category" else cells
+    plain = pa.array([1.0, 0.0, 1.0])
+    table = pa.table({"x": plain, "y": plain, "id": plain, role: cells})
+    if name == "t.parquet":
+        pq.write_table(table, tmp_path / name)
+    else:
+        make = pa.ipc.new_file if name == "t.arrow" else pa.ipc.new_stream
+        with make(str(tmp_path / name), table.schema) as written:
+            written.write_table(table)
+    asked = (tmp_path / name, *ASK, "--person", "id", "--input-format", name[2:].rstrip("s"))
+    for method in ("stump", "kendall"):
+        result = dpsel("select", *asked, "--method", method)
+        assert (result.code, "error" in result.err) == (0, False)

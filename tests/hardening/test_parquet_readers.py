@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -142,6 +143,24 @@ def test_the_other_reader_was_really_the_other(
     rare = {kind for kind in TYPES if kind.startswith(times) or "decimal" in kind}
     assert set(read) >= set(TYPES) - rare - {"bool8", "json", "opaque", "tensor"}
     assert rare.isdisjoint(read)
+
+
+@pytest.mark.parametrize("kind", ["Int128", "UInt128"])
+def test_both_readers_of_parquet_do_the_same_with_the_long_integers_of_polars(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not hasattr(pl, kind):
+        pytest.skip("this polars has no such type")
+    ones = [1.0, 0.5, 0.25]
+    cells = pl.Series([1, None, 2**100], dtype=getattr(pl, kind))
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"x": ones, "y": ones, "it": cells}).write_parquet(path)
+    found = []
+    for footer in (1 << 20, 1):
+        monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", footer)
+        found.append({role: outcome(path, **asked) for role, asked in ROLES.items()})
+    tall, wide = found
+    assert wide == tall
 
 
 DAYS_OF_2021 = struct.pack("<qi", 0, dt.date(2021, 1, 1).toordinal() + 1_721_425)

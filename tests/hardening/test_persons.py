@@ -84,6 +84,8 @@ SEVENS: dict[str, pa.Array] = {
     **{str(kind): pa.array(_SAME, kind) for kind in (pa.int8(), pa.uint64(), pa.float32())},
     "double": pa.array([7.0, 7.0, 8.0, float("nan")]),
     "decimal": pa.array([Decimal("7.00"), Decimal("7"), Decimal("8"), None], pa.decimal128(9, 2)),
+    "decimal32": pa.array([Decimal(7), Decimal("7.0"), Decimal(8), None], pa.decimal32(9, 2)),
+    "decimal64": pa.array([Decimal(7), Decimal("7.0"), Decimal(8), None], pa.decimal64(9, 2)),
     "text": pa.array(["7", "7.0", "8.00", "nan"]),
     "view": pa.array(["7", "7.0", "8.00", " "], pa.string_view()),
     "category": pa.array(["7", "7.0", "8.00", ""]).dictionary_encode(),

@@ -285,7 +285,7 @@ def test_words_in_any_number_of_rows_decide_nothing(method: str, play: Play) -> 
     assert all(release == releases[0] for release in releases[1:])
 
 
-@pytest.mark.parametrize("cell", ['5"', '"5', '"a"b', '"a" '])
+@pytest.mark.parametrize("cell", ['5"', '"5', '"a"b', '"a" ', '"5"\r\r', '"a"\rb'])
 def test_a_stray_quote_is_a_documented_exception(cell: str, play: Play) -> None:
     command = ("select", TABLE, *NUMERIC, *NO_PERSON, *PUBLIC, *DP_SIS)
     cells = [""] * ROWS

@@ -260,6 +260,7 @@ def test_what_a_column_of_objects_holds_does_not_decide_whether_it_is_refused() 
         numbers().to_numpy().astype(np.float16),
         numbers().to_numpy().astype(np.longdouble),
         numbers().to_numpy().astype("U"),
+        numbers().to_numpy().astype("U").astype(np.dtypes.StringDType()),
         np.round(numbers().to_numpy()).astype(np.int8),
         np.round(numbers().to_numpy() * 1e6).astype(np.int64).astype("M8[h]"),
     ],
@@ -336,6 +337,18 @@ def test_persons_are_a_column_of_x_or_of_its_index() -> None:
         assert fitted.guarantee_.unit.name == "person"
         assert fitted.selection_.n_features == 6
         assert fitted.get_feature_names_out().tolist() == ["b", "e"]
+
+
+def test_persons_that_preprocess_scaled_are_refused_and_passed_ones_taken() -> None:
+    raw = pa.table({"a": [1.0, 2.0, 3.0], "id": [1.0, 300.0, 400.0], "y": [0.0, 1.0, 0.0]})
+    bounds = {"a": (0, 10), "id": (0, 10), "y": (0, 1)}
+    selector = PrivateSelectKBest(epsilon=1, k=1, person="id")
+    scaled = pa.table(dpsel.preprocess(raw, target="y", bounds=bounds))
+    with pytest.raises(dpsel.InputError, match="'id' was scaled, so several persons may have"):
+        selector.fit(scaled.drop_columns(["y"]), scaled["y"])
+    passed = pa.table(dpsel.preprocess(raw, target="y", bounds=bounds, person="id"))
+    fitted = selector.fit(passed.drop_columns(["y"]), passed["y"])
+    assert fitted.selection_.selected_features == ["a"]
 
 
 def test_names_globs_bounds_and_groups_are_those_of_select() -> None:

@@ -143,6 +143,29 @@ def test_a_cell_with_odd_characters_means_the_same_in_a_wide_table(tmp_path: Pat
         assert scored(str(tmp_path / "w.csv")).values.tolist() == narrow * width
 
 
+@pytest.mark.parametrize("cell", ["5\r\r", "true\r\r", "x\r\r", "\r\r", "5\r", "2020-01-01\r\r\r"])
+def test_carriage_returns_after_a_cell_mean_the_same_in_whatever_company(cell: str) -> None:
+    """As in files with lines that end with CR CR LF. Wide rows are read in ways that depend on it.
+
+    Which way depends on how many cells are no numbers, and on whether any other row has a quote.
+    """
+    width = 600
+    plain = ["1"] * (width - 1)
+    few = ",".join([*plain, cell]) + "\n"
+    many = ",".join([*["word"] * (width - 1), cell]) + "\n"
+    quoted = ",".join(['"1"', *plain]) + "\n"
+    last = [width - 1]
+    found = set()
+    for text in (few, few + many, few + quoted):
+        cells = cells_of(text.encode(), Dialect(","), width)
+        matrix = cells.parsed(range(width))
+        words = cells_module.fill_in_words(cells, matrix, range(width))
+        number = numbers_of(cells, range(width))[0, -1]
+        label = cells.texts(last)[0].to_pylist()[0]
+        found.add((words[0, -1].tobytes(), str(number), label))
+    assert len(found) == 1
+
+
 def test_lines_without_anything_before_the_header_are_passed_over(tmp_path: Path) -> None:
     for text_bytes in (1, 100):
         path = tmp_path / "t.csv"
@@ -246,6 +269,25 @@ def long_row(*blocks: bytes) -> int | None:
             return before + end
         before += len(block)
     return None if row.place is rows_of_text._Place.QUOTED else before
+
+
+def test_a_row_whose_quotes_are_accepted_can_be_read() -> None:
+    """All texts of some signs: what is refused is refused for its quotes, before a cell is read."""
+    quoted_cell = rows_of_text._quoted_cell(",")
+    read = 0
+    for signs in itertools.product(b'",\r\na', repeat=5):
+        text = bytes(signs) + b"\n"
+        if b'"' in text and b'"' not in quoted_cell.sub(b"", text):
+            columns = cells_of(text, Dialect(","), 2).texts([0, 1])
+            assert {len(column) for column in columns} == {len(rows_of_text.row_ends(text))}
+            read += 1
+    assert read > 100
+
+
+def test_names_in_quotes_may_be_followed_by_two_carriage_returns(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'"y","x"\r\r\n1,1\n')
+    assert scored(str(path)).values.tolist() == [2**32]
 
 
 def test_bytes_that_are_no_utf_8_are_missing_values(tmp_path: Path) -> None:
