@@ -28,7 +28,7 @@ from dpsel.evaluation.data import DataSet
 from dpsel.evaluation.metrics import Picks, lipschitz_bound
 from dpsel.preprocessing.options import Scale
 from dpsel.records import frozen
-from dpsel.selection.lasso import exact_top_k
+from dpsel.selection.exact import exact_top_k
 from dpsel.selection.options import METHODS, Baseline, Method
 from dpsel.system.threads import Threads
 

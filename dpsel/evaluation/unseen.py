@@ -27,7 +27,7 @@ from dpsel.evaluation.metrics import (
     normal_summary,
 )
 from dpsel.records import frozen
-from dpsel.selection.lasso import exact_top_k
+from dpsel.selection.exact import exact_top_k
 
 _PENALTIES = (0.1, 1.0, 10.0)
 _MOST_WORK = 1e10

@@ -34,13 +34,8 @@ from dpsel.core.votes import (
 from dpsel.errors import UsageError
 from dpsel.records import frozen
 from dpsel.reporter import Reporter
-from dpsel.selection.lasso import (
-    block_fit,
-    exact_top_k,
-    lasso_coefficients,
-    quiet_solver,
-    tied_share,
-)
+from dpsel.selection.exact import exact_top_k, tied_share
+from dpsel.selection.lasso import block_fit, lasso_coefficients, quiet_solver
 from dpsel.selection.options import (
     Baseline,
     BaselinePrivacy,
