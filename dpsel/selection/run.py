@@ -123,7 +123,7 @@ def _stored_release(record: str, account: NoAccount) -> Release:
 
 
 class TableJob:
-    """What all jobs of `select` share: a table, opened and checked against the request."""
+    """What all jobs share: a table, opened and checked against the request."""
 
     def __init__(self, table: Any, request: Request, reporter: Reporter) -> None:
         """Keep the request; open nothing yet."""
@@ -144,14 +144,21 @@ class TableJob:
     @contextmanager
     def checked(self, table: Table, account: NoAccount) -> Iterator[None]:
         """Check columns, bounds, scope and k."""
-        self._layout, self._features = chosen_columns(table, self._request, self._reporter)
-        refuse_unbounded(table, self._request)
-        refuse_partial_scope(table, self._request, account)
-        self._bounds = bounds_of(table, self._layout, self._request)
+        self._layout, self._features = _chosen_columns(table, self._request, self._reporter)
+        _refuse_unbounded(table, self._request)
+        _refuse_partial_scope(table, self._request, account)
+        self._bounds = _bounds_of(table, self._layout, self._request)
         if find_score(self._request.score).all_rows:
             # An invalid memory size in the environment is refused before anything is charged.
             memory_asked()
         yield
+
+    def _note_cells(self, cells: CellCounts, provenance: Provenance | None) -> None:
+        """Tell the holder about cells that are missing, not numbers or out of bounds."""
+        names = [*self._layout.names, self._request.wanted.target]
+        assumed = provenance is None and not self._request.guarantee.scope.end_to_end
+        for note in cell_notes(cells, names, assumed=assumed):
+            self._reporter.note(note)
 
     def _warn_of_target(self, *, label_seen: bool, unusable: float) -> None:
         """Tell the holder if no row has the label, or most targets are missing or not numbers."""
@@ -183,10 +190,9 @@ class SelectJob(TableJob):
         score = find_score(request.score).make(self._bounds, guarantee.neighbors, guarantee.unit)
         with unchanged(table.sources):
             result = self._add_rows(table, score)
-        names = [*self._layout.names, request.wanted.target]
-        assumed = result.provenance is None and not guarantee.scope.end_to_end
-        for note in (*result.notes, *cell_notes(result.cells, names, assumed=assumed)):
+        for note in result.notes:
             self._reporter.note(note)
+        self._note_cells(result.cells, result.provenance)
         unusable = float(result.cells.shares()[1:, -1].sum())
         self._warn_of_target(label_seen=result.label_seen, unusable=unusable)
         return Scored(score.scores(), result.provenance)
@@ -256,7 +262,7 @@ class ReadResult:
     notes: tuple[str, ...] = ()
 
 
-def chosen_columns(table: Table, request: Request, reporter: Reporter) -> tuple[Layout, Features]:
+def _chosen_columns(table: Table, request: Request, reporter: Reporter) -> tuple[Layout, Features]:
     """Return the layout and the features to select from; refuse a k beyond their number."""
     columns, wanted = table.columns, request.wanted
     if request.dictionary is not None:
@@ -283,7 +289,7 @@ def _features_of(table: Table, layout: Layout, request: Request) -> Features:
     return Features.of(layout.names, groups)
 
 
-def bounds_of(table: Table, layout: Layout, request: Request) -> Bounds:
+def _bounds_of(table: Table, layout: Layout, request: Request) -> Bounds:
     """Return the public bounds of the chosen columns."""
     names = [column.name for column in visible_columns(table.columns)]
     public, target, coded = request.bounds, request.wanted.target, request.coding.of_text
@@ -296,7 +302,7 @@ def bounds_of(table: Table, layout: Layout, request: Request) -> Bounds:
     return replace(bounds, two_classes=request.coding.two_classes)
 
 
-def refuse_unbounded(table: Table, request: Request) -> None:
+def _refuse_unbounded(table: Table, request: Request) -> None:
     """Refuse a score that needs bounds if none are given and the table is not preprocessed."""
     if request.wanted.bounded or not find_score(request.score).needs_bounds:
         return
@@ -316,7 +322,7 @@ def covered(guarantee: Guarantee, provenance: Provenance | None) -> Guarantee:
     return guarantee if scope is None else replace(guarantee, scope=scope)
 
 
-def refuse_partial_scope(table: Table, request: Request, account: NoAccount) -> None:
+def _refuse_partial_scope(table: Table, request: Request, account: NoAccount) -> None:
     """Refuse a table without an end-to-end guarantee, if the account demands one.
 
     Only what is known before a row is read counts: metadata in the table, and the record beside a
