@@ -17,7 +17,8 @@ from dpsel.errors import InputError
 from dpsel.system.text import nearest
 from dpsel.tables.arrow_cells import kind_of, numbers
 from dpsel.tables.cells import pointed_texts, text_numbers
-from dpsel.tables.columns import Column, Kind, Layout, Use, refuse_repeated
+from dpsel.tables.column_names import refuse_repeated
+from dpsel.tables.columns import Column, Kind, Layout, Use
 from dpsel.tables.delimited_cells import cells_of, marks_of, numbers_of
 from dpsel.tables.delimited_rows import TEXT_BYTES, TextRows, row_ends
 from dpsel.tables.distinct import as_texts
