@@ -120,7 +120,7 @@ class NoAccount:
         cost = cost_of(self._run.guarantee) if free is None else Amount()
         return Quote(self._run.command, cost, free, None)
 
-    def kept(self) -> str | None:
+    def recovery_advice(self) -> str | None:
         """Return how to get a stored release that could not be written; None if none is stored."""
         return None
 
@@ -223,7 +223,7 @@ class Account(NoAccount):
             return Quote(self._run.command, Amount(), because, ledger)
         return Quote(self._run.command, self._asked.cost, None, ledger)
 
-    def kept(self) -> str | None:
+    def recovery_advice(self) -> str | None:
         """Return how to get the stored release if it could not be written."""
         again = f"`dpsel budget export {self.name}` prints it"
         if self._asked.run_id is not None:

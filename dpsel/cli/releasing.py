@@ -91,10 +91,10 @@ def _write(output: Output, text: str, account: NoAccount) -> None:
         output.write(text.encode())
     except OutputError as error:
         # A release has a price, so it is never lost without a message.
-        advice = account.kept()
+        advice = account.recovery_advice()
         raise OutputError(str(error) if advice is None else f"{error}; {advice}") from None
     except KeyboardInterrupt:
-        if (advice := account.kept()) is not None:
+        if (advice := account.recovery_advice()) is not None:
             say("note", advice)
         raise
 

@@ -111,14 +111,14 @@ class Layout:
         )
 
     @property
-    def marks(self) -> list[int]:
+    def target_and_person(self) -> list[int]:
         """Return the position of the target, and that of the person column if there is one."""
         return [self.target] if self.person is None else [self.target, self.person]
 
     @property
     def read(self) -> tuple[int, ...]:
         """Return the positions of all columns that are read."""
-        return (*(self.all_features or self.features), *self.marks)
+        return (*(self.all_features or self.features), *self.target_and_person)
 
     def moved(self, columns: Sequence[Column], there: Sequence[Column]) -> "Layout":
         """Return the layout of a table with the same columns in another order."""

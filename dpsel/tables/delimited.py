@@ -22,7 +22,7 @@ from dpsel.tables.delimited_cells import (
     cells_of,
     fill_in_numbers,
     fill_in_words,
-    marks_of,
+    label_texts,
     unreadable_texts,
     wordy_columns,
 )
@@ -124,7 +124,7 @@ class DelimitedTable:
         """Yield one column of all rows, in order."""
         with plain_errors(self.label, _KIND):
             for text in self._texts():
-                yield marks_of(self._cells(text), [position])[0]
+                yield label_texts(self._cells(text), [position])[0]
 
     def _texts(self) -> Iterator[bytes]:
         """Yield texts of whole rows."""
@@ -233,11 +233,11 @@ def _batch(cells: TextCells, layout: Layout, rows: RowReader) -> Batch:
     fill_in = fill_in_words if rows.words else fill_in_numbers
     if layout.labels:
         X = fill_in(cells, cells.parsed(layout.features), layout.features)
-        y: Any = marks_of(cells, [layout.target])[0]
+        y: Any = label_texts(cells, [layout.target])[0]
     else:
         # In one go: wide rows are parsed as a whole, whichever columns are requested.
         matrix = cells.parsed((*layout.features, layout.target))
         X = fill_in(cells, matrix[:, :-1], layout.features)
         y = fill_in_numbers(cells, matrix[:, -1:], [layout.target])[:, 0]
-    person = None if layout.person is None else marks_of(cells, [layout.person])[0]
+    person = None if layout.person is None else label_texts(cells, [layout.person])[0]
     return rows.rows(y, person).batch(0, X)
