@@ -290,10 +290,10 @@ def _spent(history: History | None, charge: Charge | None) -> Section:
     person: Words = ("rows",)
     if ledger.terms.person is not None:
         person = ("persons by the column ", Name(ledger.terms.person))
-    sums = f". Of {_amount(ledger.limit)}, {_amount(ledger.spent)} is spent in {count}, "
+    sums = f". Of {ledger.limit.words()}, {ledger.spent.words()} is spent in {count}, "
     if ledger.reserved != Amount():
-        sums += f"{_amount(ledger.reserved)} is reserved, "
-    sums += f"and {_amount(ledger.left)} is left."
+        sums += f"{ledger.reserved.words()} is reserved, "
+    sums += f"and {ledger.left.words()} is left."
     sentences: list[Words] = [("The ledger ", Name(ledger.name), text, *person, sums)]
     if ledger.spent.epsilon and not ledger.spent.delta:
         total = odds_text(float(ledger.spent.epsilon))
@@ -317,12 +317,6 @@ def _charge_row(charge: Charge) -> tuple[str, ...]:
         what = fields["command"] if fields["target"] is None else f"target {fields['target']}"
     number, day = str(charge.number), charge.time[:10]
     return (number, day, fields["epsilon"], fields["delta"], str(what), charge.outcome)
-
-
-def _amount(amount: Amount) -> str:
-    """Return an amount in words."""
-    texts = amount.to_dict()
-    return f"epsilon {texts['epsilon']}" + (f" and delta {texts['delta']}" if amount.delta else "")
 
 
 def _signatures() -> Section:
