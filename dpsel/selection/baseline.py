@@ -304,7 +304,7 @@ def _bounded(bounds: Bounds, batch: Batch) -> Batch:
     """Return features and target clipped and scaled to [-1, 1], on the grid of all scores."""
     target = bounds.target
     whole_y = bounded_integers(batch.y, np.array(target.lower), np.array(target.upper))
-    features = slice(batch.first_feature, batch.first_feature + batch.X.shape[1])
-    whole_X = bounded_integers(np.asarray(batch.X), bounds.lower[features], bounds.upper[features])
+    lower, upper = bounds.lower[batch.features], bounds.upper[batch.features]
+    whole_X = bounded_integers(np.asarray(batch.X), lower, upper)
     whole_X /= ONE
     return Batch(batch.first_feature, whole_X, whole_y / ONE)

@@ -35,8 +35,7 @@ class CellCounts:
     @staticmethod
     def of(batch: Batch, bounds: Bounds | None) -> "CellCounts":
         """Count the cells in some rows of a batch; without bounds nothing is clipped."""
-        columns = batch.X.shape[1]
-        features = slice(batch.first_feature, batch.first_feature + columns)
+        columns, features = batch.X.shape[1], batch.features
         counts = CellCounts(columns, batch.first_feature)
         for some in _runs(len(batch.y)):
             cells, target = np.asarray(rows_of(batch.X, some)), batch.y[some]

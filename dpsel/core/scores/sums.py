@@ -173,13 +173,11 @@ class CovarianceScore:
 
     def part(self, batch: Batch) -> CovariancePart:
         """Return the sums of one batch. Touches nothing shared, so threads may call it."""
-        rows, columns = batch.X.shape
-        features = slice(batch.first_feature, batch.first_feature + columns)
-        lower, upper = self._bounds.lower[features], self._bounds.upper[features]
+        lower, upper = self._bounds.lower[batch.features], self._bounds.upper[batch.features]
         y = self._target(batch.y)
-        sums = exact_products(np.stack([np.ones(rows), y]), batch.X, lower, upper)
+        sums = exact_products(np.stack([np.ones(len(y)), y]), batch.X, lower, upper)
         target_sum = int(y.astype(np.int64).sum())
-        return CovariancePart(batch.first_feature, rows, target_sum, sums)
+        return CovariancePart(batch.first_feature, len(y), target_sum, sums)
 
     def add(self, part: CovariancePart) -> None:
         """Add the sums of one batch to the total."""
@@ -237,12 +235,10 @@ class DotScore:
 
     def part(self, batch: Batch) -> DotPart:
         """Return the sums of one batch. Touches nothing shared, so threads may call it."""
-        rows, columns = batch.X.shape
-        features = slice(batch.first_feature, batch.first_feature + columns)
-        lower, upper = self._bounds.lower[features], self._bounds.upper[features]
+        lower, upper = self._bounds.lower[batch.features], self._bounds.upper[batch.features]
         y = self._target(batch.y)
         sums = exact_products(y[np.newaxis], batch.X, lower, upper)[0]
-        return DotPart(batch.first_feature, rows, sums)
+        return DotPart(batch.first_feature, len(y), sums)
 
     def add(self, part: DotPart) -> None:
         """Add the sums of one batch to the total."""
