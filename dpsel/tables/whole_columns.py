@@ -79,7 +79,9 @@ class WholeColumns:
         self._threads, self._reporter = threads, reporter
         self._y: FloatArray | None = None
         self._batches: Iterator[PendingBatch] = iter(())
-        self.cells = CellCounts(len(layout.names))
+        self.count = len(layout.names)
+        """The number of features."""
+        self.cells = CellCounts(self.count)
         """Counts for the data's holder, complete once all columns were read."""
 
     @property
@@ -181,7 +183,7 @@ class WholeColumns:
         self, change: Callable[[Batch], Batch]
     ) -> tuple[FloatArray, Iterator[PendingBatch]]:
         """Read, change and keep all rows; return the target, and batches of a few columns."""
-        table = Spill(len(self._layout.names), copies=_COPIES_OF_ROWS)
+        table = Spill(self.count, copies=_COPIES_OF_ROWS)
         targets: list[FloatArray] = [np.empty(0)]
 
         def add(batch: Batch) -> None:
@@ -208,11 +210,10 @@ class WholeColumns:
         self, rows: int, read: Callable[[int, int], Batch], cells: int
     ) -> Iterator[PendingBatch]:
         """Yield batches of features with so many cells each, or fewer if memory is short."""
-        count = len(self._layout.names)
         share = memory_for_tables() // _CELL // _COPIES_OF_COLUMNS // self._threads
         width = max(1, min(cells, share) // max(1, rows))
         # At least one batch for every thread.
-        width = min(width, -(-count // self._threads))
-        for first in range(0, count, width):
-            last = min(first + width, count)
-            yield PendingBatch(partial(read, first, last), last / count)
+        width = min(width, -(-self.count // self._threads))
+        for first in range(0, self.count, width):
+            last = min(first + width, self.count)
+            yield PendingBatch(partial(read, first, last), last / self.count)
