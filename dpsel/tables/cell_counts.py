@@ -35,14 +35,16 @@ class CellCounts:
     @staticmethod
     def of(batch: Batch, bounds: Bounds | None) -> "CellCounts":
         """Count the cells in some rows of a batch; without bounds nothing is clipped."""
-        columns, features = batch.X.shape[1], batch.features
+        columns = batch.X.shape[1]
         counts = CellCounts(columns, batch.first_feature)
+        limits = target_limits = None
+        if bounds is not None:
+            limits = bounds.lower[batch.features], bounds.upper[batch.features]
+            target_limits = _limits_of(bounds.target)
         for some in _runs(len(batch.y)):
             cells, target = np.asarray(rows_of(batch.X, some)), batch.y[some]
-            limits = None if bounds is None else (bounds.lower[features], bounds.upper[features])
             counts._count(slice(0, columns), cells, limits)
-            limits = None if bounds is None else _limits_of(bounds.target)
-            counts._count(slice(columns, columns + 1), target[:, np.newaxis], limits)
+            counts._count(slice(columns, columns + 1), target[:, np.newaxis], target_limits)
         if batch.unreadable is not None:
             # Columns that come from folder names are not in the text.
             known = [*range(len(batch.unreadable.cells) - 1), columns]

@@ -37,57 +37,8 @@ from dpsel.tables.places import has_scheme, parse_place
 Keys = tuple[tuple[str, str | None], ...]
 """Columns from folder names, each with its name and value; None is a missing value."""
 
-_MISSING = b"__HIVE_DEFAULT_PARTITION__"
-
-
-def folder_keys(below: PurePath) -> Keys:
-    """Return the columns in the folder names of a path relative to the table's own folder."""
-    found = []
-    for folder in below.parts[:-1]:
-        name, sign, value = os.fsencode(folder).partition(b"=")
-        if sign and name:
-            found.append((_name(name), _value(value)))
-    return tuple(found)
-
-
-def is_hidden(folder: str) -> bool:
-    """Return whether a folder does not belong to the table, such as `_temporary` or `.cache`."""
-    return folder.startswith(".") or (folder.startswith("_") and "=" not in folder)
-
-
-def check_keys(all_keys: Sequence[Keys], label: str) -> None:
-    """Refuse a table whose files do not all have the same columns in their folder names."""
-    names = [name for name, _ in all_keys[0]]
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated is not None:
-        raise InputError(f"{label}: '{repeated}' is named by two folders of one path")
-    for keys in all_keys:
-        other = [name for name, _ in keys]
-        if sorted(other) != sorted(names):
-            odd = sorted(set(names) ^ set(other)) or sorted(names)
-            raise InputError(
-                f"{label}: '{odd[0]}' is named by the folders of some files and not of others; "
-                "every path must name the same columns"
-            )
-
-
-def _name(text: bytes) -> str:
-    """Return the name of a folder's column."""
-    try:
-        return unquote_to_bytes(text).decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError("the name of a folder's column is not text in UTF-8") from None
-
-
-def _value(text: bytes) -> str | None:
-    """Return the value of a folder's column, whose bytes need not be UTF-8."""
-    # Imported here because most tables have no such folders.
-    from dpsel.tables.cells import decoded
-
-    return None if text == _MISSING else decoded(unquote_to_bytes(text))
-
-
 STDIN = "-"
+_MISSING = b"__HIVE_DEFAULT_PARTITION__"
 _MAGIC_BYTES = 8
 _SERIES_BYTES = 64
 _PARQUET_ENDINGS = FORMATS[InputFormat.PARQUET].endings
@@ -309,6 +260,53 @@ def _folder_sources(folder: Path) -> list[Source]:
     all_keys = [folder_keys(file.relative_to(folder)) for file in files]
     check_keys(all_keys, folder.name)
     return [_readable(file, keys) for file, keys in zip(files, all_keys, strict=True)]
+
+
+def folder_keys(below: PurePath) -> Keys:
+    """Return the columns in the folder names of a path relative to the table's own folder."""
+    found = []
+    for folder in below.parts[:-1]:
+        name, sign, value = os.fsencode(folder).partition(b"=")
+        if sign and name:
+            found.append((_name(name), _value(value)))
+    return tuple(found)
+
+
+def is_hidden(folder: str) -> bool:
+    """Return whether a folder does not belong to the table, such as `_temporary` or `.cache`."""
+    return folder.startswith(".") or (folder.startswith("_") and "=" not in folder)
+
+
+def check_keys(all_keys: Sequence[Keys], label: str) -> None:
+    """Refuse a table whose files do not all have the same columns in their folder names."""
+    names = [name for name, _ in all_keys[0]]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise InputError(f"{label}: '{repeated}' is named by two folders of one path")
+    for keys in all_keys:
+        other = [name for name, _ in keys]
+        if sorted(other) != sorted(names):
+            odd = sorted(set(names) ^ set(other)) or sorted(names)
+            raise InputError(
+                f"{label}: '{odd[0]}' is named by the folders of some files and not of others; "
+                "every path must name the same columns"
+            )
+
+
+def _name(text: bytes) -> str:
+    """Return the name of a folder's column."""
+    try:
+        return unquote_to_bytes(text).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError("the name of a folder's column is not text in UTF-8") from None
+
+
+def _value(text: bytes) -> str | None:
+    """Return the value of a folder's column, whose bytes need not be UTF-8."""
+    # Imported here because most tables have no such folders.
+    from dpsel.tables.cells import decoded
+
+    return None if text == _MISSING else decoded(unquote_to_bytes(text))
 
 
 def input_files(table: str | Path) -> list[Path]:
