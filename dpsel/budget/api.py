@@ -213,9 +213,8 @@ class Ledger:
             number: The reservation's number.
             note: A line to keep with it.
         """
-        return free_reservation(self.name, number, record_of(Freeing, {"note": note}), self._place)[
-            0
-        ]
+        freeing = record_of(Freeing, {"note": note})
+        return free_reservation(self.name, number, freeing, self._place)[0]
 
     @python_function(LedgerPlace)
     def export(self) -> Mapping[str, Any]:

@@ -21,13 +21,13 @@ class Name:
 
 
 @frozen
-class Said:
+class Quoted:
     """A text that somebody else wrote. Shown literally, never read as markup."""
 
     text: str
 
 
-Words = tuple[str | Name | Said, ...]
+Words = tuple[str | Name | Quoted, ...]
 """A sentence: our own words, with names and texts of others."""
 
 
@@ -128,10 +128,10 @@ def _warnings(selection: Selection, ledger: History | None, charge: Charge | Non
     """Return the warnings: no or partial guarantee, or not in the ledger."""
     warnings: list[Words] = []
     if selection.guarantee is None:
-        because = Said(selection.no_guarantee_because or "")
+        because = Quoted(selection.no_guarantee_because or "")
         warnings.append(("This is not private, and not for release: ", because, "."))
     elif not selection.guarantee.scope.end_to_end:
-        why = Said(selection.guarantee.scope.why)
+        why = Quoted(selection.guarantee.scope.why)
         warnings.append(("The guarantee does not cover all that was done to the data: ", why, "."))
     if ledger is not None and charge is None:
         name = Name(ledger.ledger.name)
@@ -162,7 +162,7 @@ def _released(record: Published, charge: Charge | None) -> Section:
     if question is not None and question.date is not None:
         facts.append(("Date", (question.date,)))
     facts.append(("Record", (f"SHA-256 {record.digest}",)))
-    facts.append(("Made by", ("dpsel ", Said(selection.version))))
+    facts.append(("Made by", ("dpsel ", Quoted(selection.version))))
     return Section("What was released", ((*sentence, "."),), tuple(facts))
 
 
@@ -187,7 +187,7 @@ def _method(selection: Selection) -> Words:
     method = None if question is None else question.method
     named: Words = () if method is None else (Name(method), ": ")
     parameters = "".join(f", {name} {value}" for name, value in selection.parameters.items())
-    drawn: Words = (" scored, ", Name(selection.mechanism), " drew", Said(parameters))
+    drawn: Words = (" scored, ", Name(selection.mechanism), " drew", Quoted(parameters))
     row_ranks = question is not None and question.row_ranks
     ranks = ("; numbers counted by their ranks within the row",) if row_ranks else ()
     return (*named, Name(selection.score), *drawn, *ranks)
@@ -195,9 +195,9 @@ def _method(selection: Selection) -> Words:
 
 def _parts(budget: Sequence[Part]) -> Words:
     """Return how epsilon was split among the steps."""
-    parts: list[str | Said] = []
+    parts: list[str | Quoted] = []
     for part in budget:
-        parts += ["; " if parts else "", Said(part.name), f" {part.epsilon:g}"]
+        parts += ["; " if parts else "", Quoted(part.name), f" {part.epsilon:g}"]
     return tuple(parts)
 
 
@@ -249,7 +249,7 @@ def _promised(guarantee: Guarantee) -> Section:
         )
     sentences: list[Words] = [(first,)]
     if guarantee.scope.end_to_end:
-        sentences.append(("From end to end: ", Said(guarantee.scope.why), "."))
+        sentences.append(("From end to end: ", Quoted(guarantee.scope.why), "."))
     return Section("What is promised", tuple(sentences))
 
 
@@ -257,7 +257,7 @@ def _not_covered(guarantee: Guarantee) -> Section:
     """Return the section on what the guarantee does not cover."""
     points: list[Words] = []
     if not guarantee.scope.end_to_end:
-        points.append(("What was done to the data before: ", Said(guarantee.scope.why), "."))
+        points.append(("What was done to the data before: ", Quoted(guarantee.scope.why), "."))
     else:
         points.append(("How the table was made before it was read.",))
     if guarantee.unit.name == "row":
