@@ -1,6 +1,7 @@
 """The house: a ladder of folders, and a wall between what sees rows and what releases."""
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -199,6 +200,13 @@ def test_imports_stay_on_their_side_of_the_wall(path: Path) -> None:
 )
 def test_a_hole_in_the_wall_is_noticed(module: str, mutant: str) -> None:
     assert violations(module, mutant)
+
+
+def test_the_first_page_of_the_package_lists_all_folders_from_the_ground_up() -> None:
+    first_page = ast.get_docstring(ast.parse((PACKAGE / "__init__.py").read_text())) or ""
+    listed = re.findall(r"^    ([a-z]+) {2,}", first_page, re.M)
+    assert listed == [name for name in LADDER if (PACKAGE / name).is_dir()]
+    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(listed)
 
 
 def runs_text(source: str) -> bool:
