@@ -50,7 +50,7 @@ from dpsel.selection.options import (
     VoteDrawing,
 )
 from dpsel.selection.request import Request, make_request, public_parameters
-from dpsel.selection.run import TableJob, covered
+from dpsel.selection.run import Job, covered
 from dpsel.system.threads import Threads
 from dpsel.tables.formats import Reading
 from dpsel.tables.opening import unchanged
@@ -151,7 +151,7 @@ class AllRows:
     guarantee: Guarantee
 
 
-class BaselineJob(TableJob):
+class BaselineJob(Job):
     """The job of a baseline.
 
     Privacy:

@@ -15,14 +15,14 @@ from dpsel.core.scores.base import Score
 from dpsel.core.scores.stump import WeightRule
 from dpsel.reporter import Reporter
 from dpsel.selection.request import Request
-from dpsel.selection.run import ReadResult, SelectJob, TableJob
+from dpsel.selection.run import Job, ReadResult, SelectJob
 from dpsel.selection.stump import ColumnsToScore, StumpJob
 from dpsel.tables.opening import unchanged
 from dpsel.tables.table import Table
 from dpsel.tables.whole_columns import WholeColumns
 
 
-class OnCluster(TableJob):
+class OnCluster(Job):
     """A job of `select` whose rows are read by the workers of a cluster.
 
     It connects to the cluster after all public checks and before the charge. So a cluster that

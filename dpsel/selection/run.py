@@ -5,10 +5,11 @@ scores that reduce the rows batch by batch.
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from dpsel.budget.account import NoAccount
 from dpsel.core.batch import Batch
@@ -53,31 +54,7 @@ class Release:
     record: str
 
 
-class Job(Protocol):
-    """The steps of a run, which `select` and each baseline implement in their own way."""
-
-    def question(self) -> Question:
-        """Return the question that the record will state. All of it is public."""
-        ...
-
-    def opened(self) -> AbstractContextManager[Table]:
-        """Open the table. Its column names and types are public."""
-        ...
-
-    def checked(self, table: Table, account: NoAccount) -> AbstractContextManager[None]:
-        """Run every check that depends on public facts only, and get ready to read."""
-        ...
-
-    def read(self, table: Table) -> Any:
-        """Read all rows into the input of a mechanism. Private."""
-        ...
-
-    def release(self, private: Any) -> Selection:
-        """Spend the guarantee by calling one mechanism, once."""
-        ...
-
-
-def carry_out(job: Job, account: NoAccount, date: str | None = None) -> Release:
+def carry_out(job: "Job", account: NoAccount, date: str | None = None) -> Release:
     """Run a job: check, charge, read, draw and store, in this order, and return the release.
 
     All checks of public inputs come before the charge, so a typo costs nothing. The charge comes
@@ -122,8 +99,8 @@ def _stored_release(record: str, account: NoAccount) -> Release:
     return Release(selection, record)
 
 
-class TableJob:
-    """What all jobs share: a table, opened and checked against the request."""
+class Job(ABC):
+    """The steps of a run. All jobs open and check a table alike; each reads and draws its way."""
 
     def __init__(self, table: Any, request: Request, reporter: Reporter) -> None:
         """Keep the request; open nothing yet."""
@@ -132,18 +109,18 @@ class TableJob:
         self._reporter = reporter
 
     def question(self) -> Question:
-        """Return the question that the record will state."""
+        """Return the question that the record will state. All of it is public."""
         return self._request.question()
 
     @contextmanager
     def opened(self) -> Iterator[Table]:
-        """Open the table."""
+        """Open the table. Its column names and types are public."""
         with closing(open_table(self._place, self._request.reading)) as table:
             yield table
 
     @contextmanager
     def checked(self, table: Table, account: NoAccount) -> Iterator[None]:
-        """Check columns, bounds, scope and k."""
+        """Check columns, bounds, scope and k, by public facts only, and get ready to read."""
         self._layout, self._features = _chosen_columns(table, self._request, self._reporter)
         _refuse_unbounded(table, self._request)
         _refuse_partial_scope(table, self._request, account)
@@ -152,6 +129,14 @@ class TableJob:
             # An invalid memory size in the environment is refused before anything is charged.
             memory_asked()
         yield
+
+    @abstractmethod
+    def read(self, table: Table) -> Any:
+        """Read all rows into the input of a mechanism. Private."""
+
+    @abstractmethod
+    def release(self, private: Any) -> Selection:
+        """Spend the guarantee by calling one mechanism, once."""
 
     def _note_cells(self, cells: CellCounts, provenance: Provenance | None) -> None:
         """Tell the holder about cells that are missing, not numbers or out of bounds."""
@@ -175,7 +160,7 @@ class TableJob:
             )
 
 
-class SelectJob(TableJob):
+class SelectJob(Job):
     """`select`: a score that reduces all rows batch by batch, and one mechanism."""
 
     def read(self, table: Table) -> "Scored":

@@ -11,13 +11,13 @@ from dpsel.core.groups import Features
 from dpsel.core.release import DrawnBy, release_stump
 from dpsel.core.scores.stump import UNIT, WeightRule, matrix_scores, stump_sensitivity
 from dpsel.core.selection import Selection
-from dpsel.selection.run import TableJob, covered
+from dpsel.selection.run import Job, covered
 from dpsel.tables.opening import unchanged
 from dpsel.tables.table import Table
 from dpsel.tables.whole_columns import WholeColumns
 
 
-class StumpJob(TableJob):
+class StumpJob(Job):
     """A job that first finds the weights of the target, and then scores column by column."""
 
     def read(self, table: Table) -> "ColumnsToScore":
