@@ -50,7 +50,7 @@ from dpsel.selection.options import (
     VoteDrawing,
 )
 from dpsel.selection.request import Request, make_request, public_parameters
-from dpsel.selection.run import Job, covered
+from dpsel.selection.run import Job
 from dpsel.system.threads import Threads
 from dpsel.tables.formats import Reading
 from dpsel.tables.opening import unchanged
@@ -195,7 +195,7 @@ class BaselineJob(Job):
                 change=None if raw else partial(_bounded, self._bounds),
             )
         self._note_cells(cells, table.provenance)
-        return AllRows(X, y, covered(request.guarantee, table.provenance))
+        return AllRows(X, y, self._guarantee(table.provenance))
 
     def release(self, rows: AllRows) -> Selection:
         """Select features by the method."""

@@ -138,6 +138,12 @@ class Job(ABC):
     def release(self, private: Any) -> Selection:
         """Spend the guarantee by calling one mechanism, once."""
 
+    def _guarantee(self, provenance: Provenance | None) -> Guarantee:
+        """Return the guarantee; its scope takes into account how the table was made."""
+        guarantee = self._request.guarantee
+        scope = None if provenance is None else provenance.scope
+        return guarantee if scope is None else replace(guarantee, scope=scope)
+
     def _note_cells(self, cells: CellCounts, provenance: Provenance | None) -> None:
         """Tell the holder about cells that are missing, not numbers or out of bounds."""
         names = [*self._layout.names, self._request.wanted.target]
@@ -189,7 +195,7 @@ class SelectJob(Job):
             features.scores(private.scores),
             features.names,
             request.k,
-            covered(request.guarantee, private.provenance),
+            self._guarantee(private.provenance),
             DrawnBy(request.score, request.mechanism, request.parameters),
             request.seed,
         )
@@ -299,12 +305,6 @@ def _refuse_unbounded(table: Table, request: Request) -> None:
             f"--upper, or a table that `dpsel preprocess` wrote{scaled}; "
             "the method stump needs none"
         )
-
-
-def covered(guarantee: Guarantee, provenance: Provenance | None) -> Guarantee:
-    """Return a guarantee whose scope takes into account how the table was made."""
-    scope = None if provenance is None else provenance.scope
-    return guarantee if scope is None else replace(guarantee, scope=scope)
 
 
 def _refuse_partial_scope(table: Table, request: Request, account: NoAccount) -> None:

@@ -11,7 +11,7 @@ from dpsel.core.groups import Features
 from dpsel.core.release import DrawnBy, release_stump
 from dpsel.core.scores.stump import UNIT, WeightRule, matrix_scores, stump_sensitivity
 from dpsel.core.selection import Selection
-from dpsel.selection.run import Job, covered
+from dpsel.selection.run import Job
 from dpsel.tables.opening import unchanged
 from dpsel.tables.table import Table
 from dpsel.tables.whole_columns import WholeColumns
@@ -52,9 +52,7 @@ class StumpJob(Job):
         self._note_problems(private)
         if selection.guarantee is None:
             return selection
-        return replace(
-            selection, guarantee=covered(selection.guarantee, private.columns.provenance)
-        )
+        return replace(selection, guarantee=self._guarantee(private.columns.provenance))
 
     def _hint(self) -> None:
         """Tell the holder, from public numbers, about how many rows the selection needs."""
