@@ -104,7 +104,7 @@ def file_found(number: int, source: Source) -> FileFound:
     """Return which content this process finds at the path of a file.
 
     Privacy:
-        Guarantee: none; for nobody but the data's holder.
+        Guarantee: none; for nobody but the data holder.
         Tested by: tests/cluster/test_same_files.py
     """
     digest = source.digest_of_ends()

@@ -1,6 +1,6 @@
 """The data sets of an evaluation: how they are read and scaled.
 
-There is no privacy guarantee: everything here is for the data's holder only.
+There is no privacy guarantee: everything here is for the data holder only.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Counts of cells that were clipped, missing or not numbers, for the data's holder only."""
+"""Counts of cells that were clipped, missing or not numbers, for the data holder only."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ class CellCounts:
     integers in one array: one row per kind, one column per feature, and a last one for the target.
 
     Privacy:
-        Guarantee: none; the counts are private, and for nobody but the data's holder.
+        Guarantee: none; the counts are private, and for nobody but the data holder.
         Tested by: tests/preprocessing/test_statistics.py
     """
 
@@ -115,7 +115,7 @@ _MANY, _MOST, _NAMED = 0.01, 0.5, 5
 
 
 def cell_notes(cells: CellCounts, names: Sequence[str], *, assumed: bool) -> list[str]:
-    """Return notes for the data's holder about clipped, missing and unreadable cells, in shares.
+    """Return notes for the data holder about clipped, missing and unreadable cells, in shares.
 
     `names` are those of the features, then the target's. `assumed` says that nobody gave the
     bounds: then many clipped cells are a mistake. Bounds that were given are only questioned if

@@ -42,7 +42,7 @@ from dpsel.tables.table import PendingBatch, RowReader
 _KIND = FORMATS[InputFormat.CSV].kind
 _ROWS_LOOKED_AT = 100
 _WITH_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
-# How many rows, cells and columns of a batch are checked as texts, for the data's holder.
+# How many rows, cells and columns of a batch are checked as texts, for the data holder.
 _FIRST_ROWS, _FIRST_CELLS, _FIRST_COLUMNS = 1 << 7, 1 << 17, 1 << 8
 
 
@@ -161,7 +161,7 @@ class DelimitedTable:
         """Return a note if the first rows have one more cell than there are names.
 
         Privacy:
-            Guarantee: none; it is for the data's holder, and decides nothing.
+            Guarantee: none; it is for the data holder, and decides nothing.
             Tested by: tests/cli/test_text_files.py
         """
         count, separator = len(self.columns) + 1, self._text.dialect.separator
@@ -181,7 +181,7 @@ class DelimitedTable:
         """Return a note if a column holds decimal commas in most of the first rows.
 
         Privacy:
-            Guarantee: none; it is for the data's holder, and decides nothing.
+            Guarantee: none; it is for the data holder, and decides nothing.
             Tested by: tests/cli/test_text_files.py
         """
         if "," in (self._text.dialect.decimal, self._text.dialect.separator):

@@ -82,7 +82,7 @@ class WholeColumns:
         self.count = len(layout.names)
         """The number of features."""
         self.cells = CellCounts(self.count)
-        """Counts for the data's holder, complete once all columns were read."""
+        """Counts for the data holder, complete once all columns were read."""
 
     @property
     def provenance(self) -> Provenance | None:
@@ -96,7 +96,7 @@ class WholeColumns:
 
     @property
     def notes(self) -> list[str]:
-        """Return notes about the rows for the data's holder, once they were read."""
+        """Return notes about the rows for the data holder, once they were read."""
         return self._rows.notes
 
     def target(self) -> FloatArray:
