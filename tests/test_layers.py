@@ -209,6 +209,17 @@ def test_the_first_page_of_the_package_lists_all_folders_from_the_ground_up() ->
     assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(listed)
 
 
+# That of the core has a test of its own.
+@pytest.mark.parametrize(
+    "folder", sorted({path.parent.name for path in PACKAGE.glob("*/*.py")} - {"core"})
+)
+def test_the_first_page_of_a_folder_names_all_its_files_once(folder: str) -> None:
+    for first_page in (PACKAGE / folder).rglob("__init__.py"):
+        named = re.findall(r"\w+\.py\b", ast.get_docstring(ast.parse(first_page.read_text())) or "")
+        files = [path.name for path in first_page.parent.glob("*.py") if path != first_page]
+        assert sorted(named) == sorted(files)
+
+
 def runs_text(source: str) -> bool:
     """Return whether a source names what runs a text as code."""
     names = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
