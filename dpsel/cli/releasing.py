@@ -21,7 +21,7 @@ from dpsel.system.output import Output, print_text
 from dpsel.system.process import take_interrupts_back
 from dpsel.system.text import json_text
 from dpsel.tables.places import public_place
-from dpsel.tables.sources import input_files, refuse_part
+from dpsel.tables.table_files import input_files, refuse_part
 
 
 def release_table(

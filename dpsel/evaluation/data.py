@@ -38,9 +38,9 @@ from dpsel.tables.labels import TargetCoding, label_interval
 from dpsel.tables.opening import unchanged_table
 from dpsel.tables.places import has_scheme, public_place
 from dpsel.tables.raw import RawTable, labels_of
-from dpsel.tables.sources import STDIN
 from dpsel.tables.spill import read_matrix
 from dpsel.tables.table import RowReader, Table
+from dpsel.tables.table_files import STDIN
 
 
 @frozen

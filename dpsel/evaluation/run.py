@@ -29,7 +29,7 @@ from dpsel.records import frozen
 from dpsel.reporter import Reporter
 from dpsel.system.frames import pl
 from dpsel.system.output import Output, is_plain
-from dpsel.tables.sources import input_files, refuse_part
+from dpsel.tables.table_files import input_files, refuse_part
 
 TITLE = "Private feature selection, evaluated"
 _MOST_SHOWN = 6

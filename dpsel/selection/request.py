@@ -52,7 +52,7 @@ from dpsel.tables.columns import Wanted
 from dpsel.tables.formats import Reading
 from dpsel.tables.labels import TargetCoding, class_list
 from dpsel.tables.places import has_scheme, public_place
-from dpsel.tables.sources import STDIN
+from dpsel.tables.table_files import STDIN
 
 if TYPE_CHECKING:
     from dpsel.dictionary.facts import Dictionary

@@ -13,7 +13,8 @@ The order in which to read:
 
     opening.py               from a path, a folder, a glob, stdin or a frame to a table
     formats.py               the formats, and how they are recognized
-    sources.py, identity.py  the files of a table, and whether they change while they are read
+    table_files.py           the files of a table: which they are, and their format
+    sources.py, identity.py  one file, opened for reading, and whether it changes meanwhile
     places.py, stores.py     addresses such as s3://bucket/folder, and the files there
     hive.py                  columns in the names of folders
 

@@ -14,8 +14,9 @@ from dpsel.tables.columns import Column, Kind, Layout, same_layout
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import AS_NAMED, FORMATS, FileFormat, InputFormat
 from dpsel.tables.provenance import Provenance, combined
-from dpsel.tables.sources import Source, common_format, find_sources
+from dpsel.tables.sources import Source
 from dpsel.tables.table import PendingBatch, ReadsColumns, RowGroup, RowReader, Table
+from dpsel.tables.table_files import common_format, find_sources
 
 _FILES_AT_ONCE = 8
 # Each thread opens all of them.
