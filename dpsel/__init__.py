@@ -1,4 +1,27 @@
-"""Differentially private feature selection."""
+"""Differentially private feature selection.
+
+The house, from the ground up. A folder imports only those above it in this list, and the files
+beside this one:
+
+    core            from raw cells to what may be published: the private core, to be read whole
+    system          the machine: files, signals, threads, processes
+    tables          turns files and frames into batches for the core; releases nothing
+    dictionary      public facts about columns
+    budget          ledgers, which are charged before a row is read; no arrays
+    cards           a page about a release; no arrays
+    cluster         reads and adds up rows on other machines
+    selection       `select` and `baseline`: the two commands that release
+    sklearn         `select` as an estimator
+    preprocessing   `preprocess`: bounded tables
+    evaluation      `evaluate`: methods tried on the holder's own data
+    planning        `plan`: what an epsilon will buy
+    auditing        `audit`: guarantees tested from outside
+    paper           `reproduce`: the paper's experiments
+    cli             one thin file per command
+
+`dpsel/core/__init__.py` has the words and the order in which to read; CONTRIBUTING.md follows one
+cell through the house.
+"""
 
 import typing as _typing
 

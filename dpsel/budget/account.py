@@ -120,7 +120,7 @@ class NoAccount:
         cost = cost_of(self._run.guarantee) if free is None else Amount()
         return Quote(self._run.command, cost, free, None)
 
-    def kept(self) -> str | None:
+    def recovery_advice(self) -> str | None:
         """Return how to get a stored release that could not be written; None if none is stored."""
         return None
 
@@ -189,9 +189,9 @@ class Account(NoAccount):
                 f"run id '{self._asked.run_id}' was charged before and has no release; a new draw "
                 "is charged again"
             )
-        left = _words(paid.ledger.left)
+        left = paid.ledger.left.words()
         self._reporter.receipt(
-            f"charged {_words(self._asked.cost)} to the ledger '{self.name}'; {left} left"
+            f"charged {self._asked.cost.words()} to the ledger '{self.name}'; {left} left"
         )
         return None
 
@@ -223,7 +223,7 @@ class Account(NoAccount):
             return Quote(self._run.command, Amount(), because, ledger)
         return Quote(self._run.command, self._asked.cost, None, ledger)
 
-    def kept(self) -> str | None:
+    def recovery_advice(self) -> str | None:
         """Return how to get the stored release if it could not be written."""
         again = f"`dpsel budget export {self.name}` prints it"
         if self._asked.run_id is not None:
@@ -246,7 +246,7 @@ class Account(NoAccount):
 
     def _spent(self) -> str:
         """Return, in words, what a run that failed has cost."""
-        amount = _words(self._asked.cost)
+        amount = self._asked.cost.words()
         if self._charge is not None:
             return f"{amount} was charged to the ledger '{self.name}' and stays charged"
         return (
@@ -264,16 +264,14 @@ def open_account(run: Run, payment: Payment, reporter: Reporter) -> NoAccount:
         "--note": payment.note,
     }
     given = [option for option, value in named.items() if value is not None]
-    from_environment = ledger_from_environment()
-    demands = payment.demands()
-    _refuse_unmet(run, demands, payment.named_ledger)
+    name, demands = payment.named_ledger, payment.demands()
+    _refuse_unmet(run, demands, name)
     if run.free_because is not None:
         if given:
             raise UsageError(f"{given[0]}: {run.free_because}; leave it out")
-        if from_environment is not None:
+        if ledger_from_environment() is not None:
             reporter.note(f"{NAME_VARIABLE} is not charged: {run.free_because}")
         return NoAccount(run, demands)
-    name = payment.named_ledger
     if name is None:
         if given:
             raise UsageError(f"{given[0]} needs --ledger NAME, or {NAME_VARIABLE}")
@@ -312,9 +310,3 @@ def _states(guarantee: Guarantee | None, asked: "ChargeRequest") -> bool:
         and (guarantee.unit.name == "person") is (asked.terms.person is not None)
         and guarantee.unit.rows == asked.rows_per_unit
     )
-
-
-def _words(amount: Amount) -> str:
-    """Return an amount in words."""
-    texts = amount.to_dict()
-    return f"epsilon {texts['epsilon']}" + (f" and delta {texts['delta']}" if amount.delta else "")

@@ -57,6 +57,11 @@ class Amount:
         """Return epsilon and delta as exact texts."""
         return {"epsilon": amount_text(self.epsilon), "delta": amount_text(self.delta)}
 
+    def words(self) -> str:
+        """Return epsilon, and delta if there is any, in words."""
+        delta = f" and delta {amount_text(self.delta)}" if self.delta else ""
+        return f"epsilon {amount_text(self.epsilon)}{delta}"
+
 
 def limit_of(epsilon: str, delta: str) -> Amount:
     """Return the limit of a ledger from texts."""

@@ -11,10 +11,10 @@ from dpsel.budget.charges import Charge, ChargeRequest, Reservation, Standing, T
 from dpsel.budget.ledger import History, LedgerFile, Paid
 from dpsel.budget.options import (
     Freeing,
-    Holding,
     LedgerPlace,
     Limits,
     ReportFormat,
+    Reserving,
     Spending,
     Verifying,
 )
@@ -49,14 +49,16 @@ def book_charge(name: str, spending: Spending, place: LedgerPlace) -> Paid:
     return file.charge(name, ChargeRequest(cost, terms, 1, "charge", {"by": by}, note=note))
 
 
-def hold_back(name: str, holding: Holding, place: LedgerPlace) -> tuple[Reservation, Standing]:
+def reserve_part(
+    name: str, reserving: Reserving, place: LedgerPlace
+) -> tuple[Reservation, Standing]:
     """Reserve a part of a ledger."""
-    amount = limit_of(holding.epsilon, holding.delta)
-    note = check_note(holding.note, "--note")
+    amount = limit_of(reserving.epsilon, reserving.delta)
+    note = check_note(reserving.note, "--note")
     return LedgerFile(place.path).reserve(check_name(name), amount, note)
 
 
-def give_back(
+def free_reservation(
     name: str, number: int, freeing: Freeing, place: LedgerPlace
 ) -> tuple[Reservation, Standing]:
     """Free a reservation."""
@@ -190,7 +192,7 @@ class Ledger:
         """
         return book_charge(self.name, record_of(Spending, locals()), self._place).charge
 
-    @python_function(Holding, LedgerPlace)
+    @python_function(Reserving, LedgerPlace)
     def reserve(
         self, *, epsilon: Number, delta: Number = "0", note: str | None = None
     ) -> Reservation:
@@ -201,7 +203,7 @@ class Ledger:
             delta: How much delta to reserve.
             note: A line to keep with the reservation.
         """
-        return hold_back(self.name, record_of(Holding, locals()), self._place)[0]
+        return reserve_part(self.name, record_of(Reserving, locals()), self._place)[0]
 
     @python_function(Freeing, LedgerPlace)
     def free(self, number: int, *, note: str | None = None) -> Reservation:
@@ -211,7 +213,8 @@ class Ledger:
             number: The reservation's number.
             note: A line to keep with it.
         """
-        return give_back(self.name, number, record_of(Freeing, {"note": note}), self._place)[0]
+        freeing = record_of(Freeing, {"note": note})
+        return free_reservation(self.name, number, freeing, self._place)[0]
 
     @python_function(LedgerPlace)
     def export(self) -> Mapping[str, Any]:

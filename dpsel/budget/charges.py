@@ -208,7 +208,7 @@ def reservation_of(row: tuple[Any, ...]) -> Reservation:
     return Reservation(number, time, budget_of(epsilon, delta), frees, user, note)
 
 
-def held_back(reservations: Sequence[Reservation]) -> dict[int, Reservation]:
+def not_freed(reservations: Sequence[Reservation]) -> dict[int, Reservation]:
     """Return the reservations that are not freed, by number.
 
     Raises:

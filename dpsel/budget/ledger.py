@@ -18,7 +18,7 @@ from dpsel.budget.charges import (
     Terms,
     budget_of,
     charge_of,
-    held_back,
+    not_freed,
     refuse_other_run,
     refuse_terms,
     reservation_of,
@@ -197,7 +197,7 @@ class LedgerFile:
         self._must_be_there(name)
         with transaction(self.place, write=True) as connection:
             self._verified(connection, name)
-            held = held_back(self._reservations(connection, name))
+            held = not_freed(self._reservations(connection, name))
             if number not in held:
                 raise UsageError(f"the ledger '{name}' holds no reservation {number}")
             made = self._append_reservation(connection, name, held[number].amount, number, note)
@@ -267,7 +267,7 @@ class LedgerFile:
                     raise ValueError("a charge is missing")
                 spent = spent.plus(budget_of(epsilon, delta))
             reserved = Amount()
-            for held in held_back(self._reservations(connection, name)).values():
+            for held in not_freed(self._reservations(connection, name)).values():
                 reserved = reserved.plus(held.amount)
             terms, limit = Terms(Neighbors(row[2]), row[3]), budget_of(row[0], row[1])
             return Standing(name, limit, terms, str(row[4]), spent, reserved, count)

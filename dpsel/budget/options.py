@@ -68,7 +68,7 @@ class Spending:
 
 
 @frozen(kw_only=True)
-class Holding:
+class Reserving:
     """What to reserve."""
 
     epsilon: str = option("--epsilon E", "How much to hold back.")

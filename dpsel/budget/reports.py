@@ -50,12 +50,12 @@ def log_text(history: History, report_format: ReportFormat) -> str:
 
 def ledger_block(history: History) -> str:
     """Return a ledger as a short HTML block for a notebook, with its last charges."""
-    ledger, fields = history.ledger, history.ledger.to_dict()
-    shown = {name: _amounts(fields[name]) for name in ("limit", "spent", "reserved", "left")}
-    if ledger.reserved == Amount():
-        del shown["reserved"]
-    limit = f"all charges together: at most {shown.pop('limit')}, {ledger.terms}"
-    facts: list[Fact] = [("ledger", [ledger.name]), *shown.items()]
+    ledger = history.ledger
+    limit = f"all charges together: at most {ledger.limit.words()}, {ledger.terms}"
+    facts: list[Fact] = [("ledger", [ledger.name]), ("spent", ledger.spent.words())]
+    if ledger.reserved != Amount():
+        facts.append(("reserved", ledger.reserved.words()))
+    facts.append(("left", ledger.left.words()))
     facts.append(("charges", f"{ledger.charges}, since {_day_and_time(ledger.created)}"))
     charges = [charge.to_dict() for charge in history.charges]
     partly = [str(one["number"]) for one in charges if one["end_to_end"] is False]
@@ -135,8 +135,8 @@ def _ledger_lines(ledger: Standing) -> list[str]:
 
 def _charge_lines(charge: Charge) -> list[str]:
     """Return a charge as lines of text: its cost, its purpose, its user and note."""
-    fields = charge.to_dict()
-    first = f"{charge.number}. {_day_and_time(charge.time)}, {_amounts(fields)}, {charge.outcome}"
+    fields, cost = charge.to_dict(), charge.asked.cost.words()
+    first = f"{charge.number}. {_day_and_time(charge.time)}, {cost}, {charge.outcome}"
     scope = {True: "end to end", False: "not end to end", None: "not known"}[fields["end_to_end"]]
     about = {
         "command": fields["command"],
@@ -156,21 +156,13 @@ def _charge_lines(charge: Charge) -> list[str]:
 def _reservation_lines(one: Reservation) -> list[str]:
     """Return a reservation, or the freeing of one, as lines of text."""
     what = "reserved" if one.frees is None else f"freed: reservation {one.frees}"
-    first = (
-        f"reservation {one.number}. {_day_and_time(one.time)}, {_amounts(one.to_dict())}, {what}"
-    )
+    first = f"reservation {one.number}. {_day_and_time(one.time)}, {one.amount.words()}, {what}"
     return [first, *_named({"user": one.user, "note": one.note})]
 
 
 def _named(about: dict[str, Any]) -> list[str]:
     """Return names and values, one per line; those without a value are left out."""
     return [f"   {name}: {value}" for name, value in about.items() if value is not None]
-
-
-def _amounts(fields: dict[str, Any]) -> str:
-    """Return an epsilon, and a delta if it is not 0, in words."""
-    delta = "" if fields["delta"] == "0" else f" and delta {fields['delta']}"
-    return f"epsilon {fields['epsilon']}{delta}"
 
 
 def _day_and_time(time: str) -> str:

@@ -2,7 +2,6 @@
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dpsel.budget.api import named_history
 from dpsel.budget.ledger import History
@@ -12,16 +11,14 @@ from dpsel.cards.options import CardFormat, CardLook
 from dpsel.cards.pages import html_card, markdown_card
 from dpsel.cards.record import Published, published, read_record
 from dpsel.cards.registry import registry_entry
+from dpsel.core.selection import Selection
 from dpsel.python import python_function, record_of
 from dpsel.system.text import json_text
-
-if TYPE_CHECKING:
-    from dpsel.core.selection import Selection
 
 
 @python_function(CardLook, LedgerPlace)
 def card(
-    record: "Selection | str | Path",
+    record: Selection | str | Path,
     *,
     card_format: str = "markdown",
     ledger: str | None = None,
@@ -48,7 +45,7 @@ def card(
     return card_text(look.card_format, _published(record), ledger_history(look, place))
 
 
-def _published(record: "Selection | str | Path") -> Published:
+def _published(record: Selection | str | Path) -> Published:
     """Return the record in a file, or that of a selection."""
     if isinstance(record, str | Path):
         return read_record(str(record))

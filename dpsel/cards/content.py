@@ -9,6 +9,7 @@ from dpsel.budget.charges import Charge
 from dpsel.budget.ledger import History
 from dpsel.cards.record import Published
 from dpsel.core.guarantee import Guarantee, Neighbors
+from dpsel.core.selection import Part, Question, Selection
 from dpsel.records import frozen
 
 
@@ -20,13 +21,13 @@ class Name:
 
 
 @frozen
-class Said:
+class Quoted:
     """A text that somebody else wrote. Shown literally, never read as markup."""
 
     text: str
 
 
-Words = tuple[str | Name | Said, ...]
+Words = tuple[str | Name | Quoted, ...]
 """A sentence: our own words, with names and texts of others."""
 
 
@@ -65,12 +66,13 @@ def card_of(record: Published, ledger: History | None) -> Card:
         Guarantee: none is needed; a record and a ledger are public, and nothing else is read.
         Tested by: tests/cards/test_content.py
     """
-    guarantee, charge = record.guarantee, None if ledger is None else charge_for(record, ledger)
+    selection, charge = record.selection, None if ledger is None else charge_for(record, ledger)
+    guarantee = selection.guarantee
     sections = [_released(record, charge), _about_whom(guarantee)]
     if guarantee is not None:
         sections += [_promised(guarantee), _not_covered(guarantee)]
     sections += [_spent(ledger, charge), _signatures()]
-    return Card(_title(record), tuple(_warnings(record, ledger, charge)), tuple(sections))
+    return Card(_title(selection), tuple(_warnings(selection, ledger, charge)), tuple(sections))
 
 
 def charge_for(record: Published, ledger: History) -> Charge | None:
@@ -108,28 +110,28 @@ def _up(number: Decimal) -> Decimal:
     return Context(prec=3, rounding=ROUND_CEILING).plus(number)
 
 
-def count_words(record: Published) -> str:
+def count_words(selection: Selection) -> str:
     """Return how many features were released, out of how many."""
-    what = "columns and groups of columns" if record.groups else "columns"
-    return f"{len(record.features)} of {record.n_features:,} {what}"
+    what = "columns and groups of columns" if selection.groups else "columns"
+    return f"{len(selection.selected_features)} of {selection.n_features:,} {what}"
 
 
-def _title(record: Published) -> Words:
+def _title(selection: Selection) -> Words:
     """Return the title: what was released."""
-    count = count_words(record)
-    if record.target is None:
+    count = count_words(selection)
+    if selection.question is None:
         return (f"Release card: {count}",)
-    return (f"Release card: {count}, for ", Name(record.target))
+    return (f"Release card: {count}, for ", Name(selection.question.target))
 
 
-def _warnings(record: Published, ledger: History | None, charge: Charge | None) -> list[Words]:
+def _warnings(selection: Selection, ledger: History | None, charge: Charge | None) -> list[Words]:
     """Return the warnings: no or partial guarantee, or not in the ledger."""
     warnings: list[Words] = []
-    if record.guarantee is None:
-        because = Said(record.no_guarantee_because or "")
+    if selection.guarantee is None:
+        because = Quoted(selection.no_guarantee_because or "")
         warnings.append(("This is not private, and not for release: ", because, "."))
-    elif not record.guarantee.scope.end_to_end:
-        why = Said(record.guarantee.scope.why)
+    elif not selection.guarantee.scope.end_to_end:
+        why = Quoted(selection.guarantee.scope.why)
         warnings.append(("The guarantee does not cover all that was done to the data: ", why, "."))
     if ledger is not None and charge is None:
         name = Name(ledger.ledger.name)
@@ -141,60 +143,61 @@ def _warnings(record: Published, ledger: History | None, charge: Charge | None) 
 
 def _released(record: Published, charge: Charge | None) -> Section:
     """Return the section on what was released, and how it was selected."""
-    columns = _listed(record.features)
-    sentence: Words = (f"The names of {count_words(record)}",)
-    if record.target is not None:
+    selection, question = record.selection, record.selection.question
+    sentence: Words = (f"The names of {count_words(selection)}",)
+    if question is not None:
         sentence = (*sentence, ", chosen by a score, with noise, as the best predictors of the ")
-        sentence = (*sentence, "column ", Name(record.target))
-    facts: list[tuple[str, Words]] = [("Released", columns)]
-    facts += [("Group", (Name(name), ": ", *_listed(of))) for name, of in record.groups]
-    facts += _question(record)
-    facts.append(("Method", _method(record)))
-    if record.budget:
-        facts.append(("Epsilon spent on", _parts(record.budget)))
+        sentence = (*sentence, "column ", Name(question.target))
+    facts: list[tuple[str, Words]] = [("Released", _listed(selection.selected_features))]
+    facts += [("Group", (Name(name), ": ", *_listed(of))) for name, of in selection.groups.items()]
+    facts += [] if question is None else _question(question)
+    facts.append(("Method", _method(selection)))
+    if selection.budget:
+        facts.append(("Epsilon spent on", _parts(selection.budget)))
     if charge is not None and isinstance(table := charge.asked.parameters.get("table"), str):
         # Only the file's name: the folders above it are not for readers.
         facts.append(("Table", (Name(table.replace("\\", "/").rsplit("/", 1)[-1]),)))
-    if record.run_id is not None:
-        facts.append(("Run id", (Name(record.run_id),)))
-    if record.day is not None:
-        facts.append(("Date", (record.day,)))
+    if question is not None and question.run_id is not None:
+        facts.append(("Run id", (Name(question.run_id),)))
+    if question is not None and question.date is not None:
+        facts.append(("Date", (question.date,)))
     facts.append(("Record", (f"SHA-256 {record.digest}",)))
-    facts.append(("Made by", ("dpsel ", Said(record.version))))
+    facts.append(("Made by", ("dpsel ", Quoted(selection.version))))
     return Section("What was released", ((*sentence, "."),), tuple(facts))
 
 
-def _question(record: Published) -> list[tuple[str, Words]]:
-    """Return the target and the candidate columns; nothing if the record does not say."""
-    if record.target is None:
-        return []
-    target: Words = (Name(record.target),)
-    if record.positive is not None:
-        target = (*target, ": ", Name(record.positive), " against all others")
-    elif record.classes:
-        target = (*target, ": one of ", *_listed(record.classes))
+def _question(question: Question) -> list[tuple[str, Words]]:
+    """Return the target and the candidate columns."""
+    target: Words = (Name(question.target),)
+    if question.positive is not None:
+        target = (*target, ": ", Name(question.positive), " against all others")
+    elif question.classes:
+        target = (*target, ": one of ", *_listed(question.classes))
     among: Words = ("all columns but the target",)
-    if record.among:
-        among = ("columns named by ", *_listed(record.among))
-    if record.exclude:
-        among = (*among, ", without ", *_listed(record.exclude))
+    if question.features:
+        among = ("columns named by ", *_listed(question.features))
+    if question.exclude:
+        among = (*among, ", without ", *_listed(question.exclude))
     return [("Target", target), ("Chosen from", among)]
 
 
-def _method(record: Published) -> Words:
+def _method(selection: Selection) -> Words:
     """Return how features were scored and drawn."""
-    named: Words = () if record.method is None else (Name(record.method), ": ")
-    parameters = "".join(f", {name} {value}" for name, value in record.parameters.items())
-    drawn: Words = (" scored, ", Name(record.mechanism), " drew", Said(parameters))
-    ranks = ("; numbers counted by their ranks within the row",) if record.row_ranks else ()
-    return (*named, Name(record.score), *drawn, *ranks)
+    question = selection.question
+    method = None if question is None else question.method
+    named: Words = () if method is None else (Name(method), ": ")
+    parameters = "".join(f", {name} {value}" for name, value in selection.parameters.items())
+    drawn: Words = (" scored, ", Name(selection.mechanism), " drew", Quoted(parameters))
+    row_ranks = question is not None and question.row_ranks
+    ranks = ("; numbers counted by their ranks within the row",) if row_ranks else ()
+    return (*named, Name(selection.score), *drawn, *ranks)
 
 
-def _parts(budget: Sequence[tuple[str, float]]) -> Words:
+def _parts(budget: Sequence[Part]) -> Words:
     """Return how epsilon was split among the steps."""
-    parts: list[str | Said] = []
-    for name, epsilon in budget:
-        parts += ["; " if parts else "", Said(name), f" {epsilon:g}"]
+    parts: list[str | Quoted] = []
+    for part in budget:
+        parts += ["; " if parts else "", Quoted(part.name), f" {part.epsilon:g}"]
     return tuple(parts)
 
 
@@ -246,7 +249,7 @@ def _promised(guarantee: Guarantee) -> Section:
         )
     sentences: list[Words] = [(first,)]
     if guarantee.scope.end_to_end:
-        sentences.append(("From end to end: ", Said(guarantee.scope.why), "."))
+        sentences.append(("From end to end: ", Quoted(guarantee.scope.why), "."))
     return Section("What is promised", tuple(sentences))
 
 
@@ -254,7 +257,7 @@ def _not_covered(guarantee: Guarantee) -> Section:
     """Return the section on what the guarantee does not cover."""
     points: list[Words] = []
     if not guarantee.scope.end_to_end:
-        points.append(("What was done to the data before: ", Said(guarantee.scope.why), "."))
+        points.append(("What was done to the data before: ", Quoted(guarantee.scope.why), "."))
     else:
         points.append(("How the table was made before it was read.",))
     if guarantee.unit.name == "row":
@@ -287,10 +290,10 @@ def _spent(history: History | None, charge: Charge | None) -> Section:
     person: Words = ("rows",)
     if ledger.terms.person is not None:
         person = ("persons by the column ", Name(ledger.terms.person))
-    sums = f". Of {_amount(ledger.limit)}, {_amount(ledger.spent)} is spent in {count}, "
+    sums = f". Of {ledger.limit.words()}, {ledger.spent.words()} is spent in {count}, "
     if ledger.reserved != Amount():
-        sums += f"{_amount(ledger.reserved)} is reserved, "
-    sums += f"and {_amount(ledger.left)} is left."
+        sums += f"{ledger.reserved.words()} is reserved, "
+    sums += f"and {ledger.left.words()} is left."
     sentences: list[Words] = [("The ledger ", Name(ledger.name), text, *person, sums)]
     if ledger.spent.epsilon and not ledger.spent.delta:
         total = odds_text(float(ledger.spent.epsilon))
@@ -314,12 +317,6 @@ def _charge_row(charge: Charge) -> tuple[str, ...]:
         what = fields["command"] if fields["target"] is None else f"target {fields['target']}"
     number, day = str(charge.number), charge.time[:10]
     return (number, day, fields["epsilon"], fields["delta"], str(what), charge.outcome)
-
-
-def _amount(amount: Amount) -> str:
-    """Return an amount in words."""
-    texts = amount.to_dict()
-    return f"epsilon {texts['epsilon']}" + (f" and delta {texts['delta']}" if amount.delta else "")
 
 
 def _signatures() -> Section:

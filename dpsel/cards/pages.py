@@ -7,7 +7,7 @@ in them can become markup.
 import re
 from importlib.resources import files
 
-from dpsel.cards.content import Card, CardTable, Name, Said, Section, Words
+from dpsel.cards.content import Card, CardTable, Name, Quoted, Section, Words
 from dpsel.display import printable, safe
 from dpsel.system.text import page_html
 
@@ -52,11 +52,11 @@ def _markdown_text(words: Words) -> str:
     return "".join(_markdown_part(part) for part in words)
 
 
-def _markdown_part(part: str | Name | Said) -> str:
+def _markdown_part(part: str | Name | Quoted) -> str:
     """Return one part of a sentence."""
     if isinstance(part, Name):
         return code_span(part.text)
-    return escaped(part.text) if isinstance(part, Said) else part
+    return escaped(part.text) if isinstance(part, Quoted) else part
 
 
 def escaped(text: str) -> str:
@@ -127,8 +127,8 @@ def _html_text(words: Words) -> str:
     return "".join(_html_part(part) for part in words)
 
 
-def _html_part(part: str | Name | Said) -> str:
+def _html_part(part: str | Name | Quoted) -> str:
     """Return one part of a sentence."""
     if isinstance(part, Name):
         return f"<code>{safe(part.text)}</code>"
-    return safe(part.text if isinstance(part, Said) else part)
+    return safe(part.text if isinstance(part, Quoted) else part)

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit
+from dpsel.core.selection import Selection
 from dpsel.errors import InputError, UsageError
 from dpsel.records import frozen
 from dpsel.system.process import reason, stdin_bytes
@@ -20,32 +20,13 @@ Kind = TypeVar("Kind")
 
 @frozen
 class Published:
-    """A record of `select` or `baseline`; fields that version 1 lacks are None or empty."""
+    """A record of `select` or `baseline`, as it was read."""
 
+    selection: Selection
     fields: Mapping[str, Any]
-    """The whole record, as read."""
+    """The whole record."""
     digest: str
     """The SHA-256 of the record's bytes."""
-    features: tuple[str, ...]
-    groups: tuple[tuple[str, tuple[str, ...]], ...]
-    """The features that are groups, each with its columns."""
-    n_features: int
-    score: str
-    mechanism: str
-    parameters: Mapping[str, Any]
-    guarantee: Guarantee | None
-    no_guarantee_because: str | None
-    version: str
-    budget: tuple[tuple[str, float], ...]
-    target: str | None
-    positive: str | None
-    classes: tuple[str, ...]
-    among: tuple[str, ...]
-    exclude: tuple[str, ...]
-    row_ranks: bool
-    method: str | None
-    run_id: str | None
-    day: str | None
 
 
 def read_record(place: str) -> Published:
@@ -83,38 +64,44 @@ def published(fields: Any, digest: str) -> Published:
     """
     if not isinstance(fields, dict) or fields["schema"] not in SCHEMAS:
         raise ValueError("schema")
-    mechanism = dict(_is(fields["mechanism"], dict))
-    stated, because = fields["guarantee"], fields["no_guarantee_because"]
-    if (stated is None) is (because is None):
+    if (fields["guarantee"] is None) is (fields["no_guarantee_because"] is None):
         raise ValueError("a record promises something, or says why not")
     features = _texts(fields["selected_features"])
     if not features or _is(fields["k"], int) != len(features):
         raise ValueError("k")
-    return Published(
-        fields=fields,
-        digest=digest,
-        features=features,
-        groups=tuple(
-            (name, _texts(columns)) for name, columns in _is(fields.get("groups", {}), dict).items()
-        ),
-        n_features=_is(fields["n_features"], int),
-        score=_is(fields["score"], str),
-        mechanism=_is(mechanism.pop("name"), str),
-        parameters=mechanism,
-        guarantee=None if stated is None else _guarantee(_is(stated, dict)),
-        no_guarantee_because=_text_or_none(because),
-        version=_is(fields["version"], str),
-        budget=tuple(_part(part) for part in _is(fields.get("budget", []), list)),
-        target=_text_or_none(fields.get("target")),
-        positive=_text_or_none(fields.get("positive")),
-        classes=_texts(fields.get("classes", [])),
-        among=_texts(fields.get("features", [])),
-        exclude=_texts(fields.get("exclude", [])),
-        row_ranks=_is(fields.get("row_ranks", False), bool),
-        method=_text_or_none(fields.get("method")),
-        run_id=_text_or_none(fields.get("run_id")),
-        day=_day(fields.get("date")),
-    )
+    return Published(Selection.from_dict(_checked(fields)), fields, digest)
+
+
+def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that `Selection` reads, each of its type."""
+    stated, mechanism = fields["guarantee"], _is(fields["mechanism"], dict)
+    groups = _is(fields.get("groups", {}), dict)
+    return {
+        "selected_indices": _is(fields["selected_indices"], list),
+        "selected_features": _texts(fields["selected_features"]),
+        "groups": {name: _texts(columns) for name, columns in groups.items()},
+        "k": _is(fields["k"], int),
+        "n_features": _is(fields["n_features"], int),
+        "score": _is(fields["score"], str),
+        "mechanism": {**mechanism, "name": _is(mechanism["name"], str)},
+        "guarantee": None if stated is None else _guarantee(_is(stated, dict)),
+        "budget": [_part(part) for part in _is(fields.get("budget", []), list)],
+        "no_guarantee_because": _text_or_none(fields["no_guarantee_because"]),
+        "version": _is(fields["version"], str),
+        **({} if fields.get("target") is None else _question(fields)),
+    }
+
+
+def _question(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the question that a record of the second version answers."""
+    lists = {name: _texts(fields.get(name, [])) for name in ("classes", "features", "exclude")}
+    texts = ("target", "positive", "method", "run_id")
+    return {
+        **{name: _text_or_none(fields.get(name)) for name in texts},
+        **lists,
+        "row_ranks": _is(fields.get("row_ranks", False), bool),
+        "date": _day(fields.get("date")),
+    }
 
 
 def _day(value: Any) -> str | None:
@@ -122,15 +109,17 @@ def _day(value: Any) -> str | None:
     return None if value is None else date.fromisoformat(_is(value, str)).isoformat()
 
 
-def _guarantee(stated: Mapping[str, Any]) -> Guarantee:
+def _guarantee(stated: Mapping[str, Any]) -> dict[str, Any]:
     """Return the guarantee that the record states."""
-    return Guarantee(
-        epsilon=_number(stated["epsilon"]),
-        neighbors=Neighbors(stated["neighbors"]),
-        scope=Scope(_is(stated["end_to_end"], bool), _is(stated["why"], str)),
-        unit=Unit(_unit(stated["unit"]), _is(stated["rows_per_unit"], int)),
-        delta=_number(stated["delta"]),
-    )
+    return {
+        "epsilon": _number(stated["epsilon"]),
+        "delta": _number(stated["delta"]),
+        "neighbors": stated["neighbors"],
+        "unit": _unit(stated["unit"]),
+        "rows_per_unit": _is(stated["rows_per_unit"], int),
+        "end_to_end": _is(stated["end_to_end"], bool),
+        "why": _is(stated["why"], str),
+    }
 
 
 def _unit(name: Any) -> str:
@@ -140,10 +129,10 @@ def _unit(name: Any) -> str:
     return str(name)
 
 
-def _part(part: Any) -> tuple[str, float]:
+def _part(part: Any) -> dict[str, Any]:
     """Return the name of a step and its part of epsilon."""
     step = _is(part, dict)
-    return _is(step["name"], str), _number(step["epsilon"])
+    return {"name": _is(step["name"], str), "epsilon": _number(step["epsilon"])}
 
 
 def _texts(values: Any) -> tuple[str, ...]:

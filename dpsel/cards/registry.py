@@ -13,6 +13,7 @@ from dpsel.cards.content import charge_for, count_words, odds_text
 from dpsel.cards.pages import code_span, escaped
 from dpsel.cards.record import Published
 from dpsel.core.guarantee import Guarantee, Neighbors
+from dpsel.core.selection import Selection
 from dpsel.errors import UsageError
 
 UNKNOWN_DAY = "1900-01-01"
@@ -36,22 +37,24 @@ def registry_entry(record: Published, history: History | None) -> str:
     Raises:
         UsageError: If the record has no guarantee.
     """
-    if record.guarantee is None:
+    guarantee = record.selection.guarantee
+    if guarantee is None:
         raise UsageError("this record promises nothing: the registry is for private releases")
-    return "\n".join(_yaml(_entry(record, record.guarantee, history))) + "\n"
+    return "\n".join(_yaml(_entry(record, guarantee, history))) + "\n"
 
 
 def _entry(record: Published, guarantee: Guarantee, history: History | None) -> dict[str, Any]:
     """Return the entry as plain values."""
-    name = count_words(record)
-    if record.target is not None:
-        name += f" for {escaped(record.target)}"
+    selection, question = record.selection, record.selection.question
+    name, day = count_words(selection), None
+    if question is not None:
+        name, day = f"{name} for {escaped(question.target)}", question.date
     return {
-        "url_slug": _slug(f"dpsel {name} {record.day or ''}"),
+        "url_slug": _slug(f"dpsel {name} {day or ''}"),
         "deployment": {
-            "basic": _basic(record, guarantee, name),
+            "basic": _basic(selection, guarantee, name, day),
             "dp_variant": _variant(guarantee),
-            "privacy_loss": _loss(record, guarantee),
+            "privacy_loss": _loss(selection, guarantee),
             "deployment_model": _model(history),
             "implementation": _implementation(record, guarantee, history),
             "administrative": {
@@ -63,9 +66,11 @@ def _entry(record: Published, guarantee: Guarantee, history: History | None) -> 
     }
 
 
-def _basic(record: Published, guarantee: Guarantee, name: str) -> dict[str, Any]:
+def _basic(
+    selection: Selection, guarantee: Guarantee, name: str, day: str | None
+) -> dict[str, Any]:
     """Return the description and the purpose of the release."""
-    features = ", ".join(map(code_span, record.features))
+    features = ", ".join(map(code_span, selection.selected_features))
     covered = ""
     if not guarantee.scope.end_to_end:
         covered = f"The guarantee is not from end to end: {escaped(guarantee.scope.why)}. "
@@ -82,7 +87,7 @@ def _basic(record: Published, guarantee: Guarantee, name: str) -> dict[str, Any]
         "data_product_type": Blank("Summary statistics"),
         "data_product_region": Blank("where the people are"),
         "data_product_sector": Blank("Healthcare"),
-        "publication_date": Blank(UNKNOWN_DAY) if record.day is None else record.day,
+        "publication_date": Blank(UNKNOWN_DAY) if day is None else day,
     }
 
 
@@ -98,7 +103,7 @@ def _variant(guarantee: Guarantee) -> dict[str, Any]:
     }
 
 
-def _loss(record: Published, guarantee: Guarantee) -> dict[str, Any]:
+def _loss(selection: Selection, guarantee: Guarantee) -> dict[str, Any]:
     """Return the unit of privacy and the parameters."""
     unit = guarantee.unit
     changed = "is there or not"
@@ -112,8 +117,8 @@ def _loss(record: Published, guarantee: Guarantee) -> dict[str, Any]:
     if guarantee.delta:
         numbers["delta"] = guarantee.delta
         meaning = f"But for a chance of {guarantee.delta:g}: {meaning}"
-    for name, epsilon in record.budget:
-        meaning += f" Of epsilon, {epsilon:g} went to: {escaped(name)}."
+    for part in selection.budget:
+        meaning += f" Of epsilon, {part.epsilon:g} went to: {escaped(part.name)}."
     return {
         "privacy_unit": "Row" if unit.name == "row" else "Person",
         "privacy_unit_details": f"{details}.",
@@ -150,8 +155,9 @@ def _implementation(
         composition += f" In its ledger epsilon {spent['epsilon']} and delta {spent['delta']} "
         composition += "are spent, added up exactly"
         composition += "." if charge is None else f"; this release is charge {charge.number}."
-    mechanism = f"{record.mechanism}, by dpsel {record.version}, on the score {record.score}"
-    parameters = "".join(f", {name} {value}" for name, value in record.parameters.items())
+    made = record.selection
+    mechanism = f"{made.mechanism}, by dpsel {made.version}, on the score {made.score}"
+    parameters = "".join(f", {name} {value}" for name, value in made.parameters.items())
     return {
         "preprocessing_and_hyperparameter_tuning": f"{escaped(guarantee.scope.why)}.",
         "mechanisms": f"{escaped(mechanism + parameters)}. Scores are whole numbers.",

@@ -6,20 +6,20 @@ import typer
 
 from dpsel.budget.api import (
     book_charge,
-    give_back,
-    hold_back,
+    free_reservation,
     make_ledger,
     named_history,
+    reserve_part,
     verified_chain,
 )
 from dpsel.budget.ledger import LedgerFile
 from dpsel.budget.options import (
     Exporting,
     Freeing,
-    Holding,
     LedgerPlace,
     Limits,
     ReportFormat,
+    Reserving,
     Showing,
     Spending,
     Verifying,
@@ -119,12 +119,12 @@ def charge(name: Name, spending: Spending, place: LedgerPlace, debugging: Debugg
 
 @budget.command()
 @form
-def reserve(name: Name, holding: Holding, place: LedgerPlace, debugging: Debugging) -> None:
+def reserve(name: Name, reserving: Reserving, place: LedgerPlace, debugging: Debugging) -> None:
     """Hold back part of a ledger: no run can be charged to it until it is freed.
 
     Example: dpsel budget reserve patients --epsilon 2 --note "for the final analysis"
     """
-    made, ledger = hold_back(name, holding, place)
+    made, ledger = reserve_part(name, reserving, place)
     _print_receipt(reservation_text(ledger, made))
 
 
@@ -137,7 +137,7 @@ def free(
 
     Example: dpsel budget free patients 1
     """
-    made, ledger = give_back(name, number, freeing, place)
+    made, ledger = free_reservation(name, number, freeing, place)
     _print_receipt(reservation_text(ledger, made))
 
 

@@ -44,7 +44,7 @@ def card(
     published = read_record(record)
     _refuse_output(writing.output, record, look, place)
     text = card_text(look.card_format, published, ledger_history(look, place))
-    unprotected = published.guarantee is None
+    unprotected = published.selection.guarantee is None
     with Output(writing.output, force=writing.force, owner_only=unprotected) as output:
         output.write(text.encode())
 

@@ -24,14 +24,14 @@ _LEDGERS = ("NAME", "[NAME]")
 
 
 @frozen
-class Fitting:
+class Completions:
     """The completions: words, each with a short description, or any file."""
 
     words: tuple[tuple[str, str], ...] = ()
     files: bool = False
 
 
-def fitting(words: Sequence[str]) -> Fitting:
+def completions_of(words: Sequence[str]) -> Completions:
     """Return the completions of the last word of a command line.
 
     Args:
@@ -56,7 +56,7 @@ def fitting(words: Sequence[str]) -> Fitting:
     return _starting_with(last, within)
 
 
-def _of_command(command: Any, words: Sequence[str], last: str) -> Fitting:
+def _of_command(command: Any, words: Sequence[str], last: str) -> Completions:
     """Return the completions of the last word after a command and some of its words."""
     line = _Line(command, words)
     if line.open is not None:
@@ -65,11 +65,11 @@ def _of_command(command: Any, words: Sequence[str], last: str) -> Fitting:
     if sign and flag.startswith("--") and flag in line.options and not line.finished:
         values = line.values(line.options[flag], begun)
         words_with_flag = tuple((f"{flag}={word}", about) for word, about in values.words)
-        return Fitting(words_with_flag, values.files)
+        return Completions(words_with_flag, values.files)
     argument = line.next_argument()
     if not line.finished and (argument is None or last.startswith("-")):
         return _starting_with(last, _options(command, line.given))
-    return Fitting() if argument is None else line.values(argument, last)
+    return Completions() if argument is None else line.values(argument, last)
 
 
 class _Line:
@@ -117,10 +117,10 @@ class _Line:
         repeated = [one for one in self._arguments if one.nargs < 0]
         return next(iter([*self._arguments[len(self._placed) :], *repeated]), None)
 
-    def values(self, parameter: Any, last: str) -> Fitting:
+    def values(self, parameter: Any, last: str) -> Completions:
         """Return the completions of a value of a parameter."""
         if parameter.metavar in _FILES:
-            return Fitting(files=True)
+            return Completions(files=True)
         kind = plain_kind(self._kinds.get(parameter.name))
         if isinstance(kind, type) and issubclass(kind, Enum):
             return _starting_with(last, [(str(choice.value), "") for choice in kind])
@@ -176,9 +176,9 @@ class _Line:
         return ledger_names(place) if is_there(place) else []
 
 
-def _starting_with(last: str, words: Sequence[tuple[str, str]]) -> Fitting:
+def _starting_with(last: str, words: Sequence[tuple[str, str]]) -> Completions:
     """Return those words that start like the last one."""
-    return Fitting(tuple(pair for pair in words if pair[0].startswith(last)))
+    return Completions(tuple(pair for pair in words if pair[0].startswith(last)))
 
 
 def _options(command: Any, given: Sequence[str] | dict[str, str]) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from dpsel.system.output import Output, print_text
 from dpsel.system.process import take_interrupts_back
 from dpsel.system.text import json_text
 from dpsel.tables.places import public_place
-from dpsel.tables.sources import input_files, refuse_part
+from dpsel.tables.table_files import input_files, refuse_part
 
 
 def release_table(
@@ -91,10 +91,10 @@ def _write(output: Output, text: str, account: NoAccount) -> None:
         output.write(text.encode())
     except OutputError as error:
         # A release has a price, so it is never lost without a message.
-        advice = account.kept()
+        advice = account.recovery_advice()
         raise OutputError(str(error) if advice is None else f"{error}; {advice}") from None
     except KeyboardInterrupt:
-        if (advice := account.kept()) is not None:
+        if (advice := account.recovery_advice()) is not None:
             say("note", advice)
         raise
 

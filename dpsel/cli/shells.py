@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from dpsel.cli.completion import SHELLS, Fitting, fitting
+from dpsel.cli.completion import SHELLS, Completions, completions_of
 from dpsel.errors import OutputError, UsageError
 from dpsel.system.output import Output
 from dpsel.system.process import reason
@@ -99,7 +99,7 @@ def _lines(shell: str, words: Sequence[str]) -> list[str]:
     if shell == "fish":
         # fish sends the last word as typed, with quotes, and compares the answer itself.
         last = last.lstrip("'\"").replace("\\", "")
-    completions = fitting([*before, last])
+    completions = completions_of([*before, last])
     if shell == "fish":
         return [_kind(completions), *("\t".join(filter(None, pair)) for pair in completions.words)]
     escaped = [
@@ -109,7 +109,7 @@ def _lines(shell: str, words: Sequence[str]) -> list[str]:
     return [_kind(completions), *(":".join(filter(None, pair)) for pair in escaped)]
 
 
-def _kind(completions: Fitting) -> str:
+def _kind(completions: Completions) -> str:
     return "files" if completions.files else "words"
 
 
@@ -119,7 +119,7 @@ def _lines_for_bash(line: str, breaks: str) -> list[str]:
     bash replaces the text after the last break by a word of the answer, without quoting it.
     """
     words, kept, quote = _split(line, breaks)
-    completions = fitting(words[1:])
+    completions = completions_of(words[1:])
     rest = [word[kept:] for word, _ in completions.words]
     if quote == "'":
         return [_kind(completions), *(word for word in rest if "'" not in word)]

@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import suppress
-from types import TracebackType
 from typing import Any
 
 from dpsel.display import printable
@@ -40,12 +39,7 @@ class TerminalReporter(Reporter):
             self._bar = Bar(self._work)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Remove the bar, then show the tables and notes."""
         if self._bar is not None:
             self._bar.stop()

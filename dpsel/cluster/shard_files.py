@@ -17,9 +17,10 @@ from dpsel.tables.hive import KeyedTable
 from dpsel.tables.identity import Identity, refuse_changed
 from dpsel.tables.opening import open_sources
 from dpsel.tables.places import Store
-from dpsel.tables.sources import Keys, Source, common_format, find_sources
+from dpsel.tables.sources import Keys, Source
 from dpsel.tables.stores import RemoteSource
 from dpsel.tables.table import Groups, SplitsInGroups, Table
+from dpsel.tables.table_files import common_format, find_sources
 
 TARGET_BYTES = 1 << 28
 """The approximate size of a shard, uncompressed, unless there would be too many shards."""
@@ -104,7 +105,7 @@ def file_found(number: int, source: Source) -> FileFound:
     """Return which content this process finds at the path of a file.
 
     Privacy:
-        Guarantee: none; for nobody but the data's holder.
+        Guarantee: none; for nobody but the data holder.
         Tested by: tests/cluster/test_same_files.py
     """
     digest = source.digest_of_ends()

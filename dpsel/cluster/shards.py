@@ -114,7 +114,7 @@ class Shard:
 
 @frozen
 class Partial:
-    """The sums of some shards. Private, not in `repr`, and for the data's holder only."""
+    """The sums of some shards. Private, not in `repr`, and for the data holder only."""
 
     shards: frozenset[int]
     sums: Any = field(repr=False)

@@ -67,6 +67,11 @@ class Batch:
     unreadable: Unreadable | None = field(default=None, repr=False)
     """For text: how many of the NaN cells could not be read. For the data holder only."""
 
+    @property
+    def features(self) -> slice:
+        """Return the positions of its features among all features of the table."""
+        return slice(self.first_feature, self.first_feature + self.X.shape[1])
+
 
 def rows_of(X: RealArray | Columns, which: slice | BoolArray) -> RealArray | Columns:
     """Return some rows of a batch's features."""

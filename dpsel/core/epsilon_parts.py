@@ -13,6 +13,7 @@ from dpsel.core.guarantee import (
     rows_changed,
 )
 from dpsel.core.randomness import Randomness, discrete_laplace
+from dpsel.core.selection import Part
 from dpsel.errors import UsageError
 from dpsel.records import frozen
 
@@ -29,19 +30,6 @@ ROWS_SHARE = Fraction(1, 20)
 _ROUGH = Context(prec=4, rounding=ROUND_DOWN)
 # A good feature's score per row, in units of its sensitivity.
 _STRENGTH = 0.4
-
-
-@frozen
-class Part:
-    """One step's part of epsilon: a decimal, as it is printed."""
-
-    name: str
-    epsilon: float
-
-    @property
-    def exact(self) -> Decimal:
-        """The decimal itself: the shortest one that reads back as the float."""
-        return Decimal(repr(self.epsilon))
 
 
 @frozen

@@ -5,10 +5,8 @@ from dataclasses import field, replace
 
 import numpy as np
 
-from dpsel.core.arrays import FloatArray, IntArray, NumberArray
-from dpsel.core.release import StumpColumns
+from dpsel.core.arrays import IntArray, NumberArray
 from dpsel.core.scores.base import Scores
-from dpsel.core.scores.stump import WeightRule
 from dpsel.core.selection import Selection
 from dpsel.records import frozen
 
@@ -68,20 +66,3 @@ class Features:
         """Return the selection with the columns of every group that it names."""
         chosen = [name for name in selection.selected_features if name in self.groups]
         return replace(selection, groups={name: self.groups[name] for name in chosen})
-
-
-@frozen
-class GroupedColumns:
-    """Columns to be scored by `stump`, some of them in groups. Private."""
-
-    columns: StumpColumns
-    features: Features
-
-    def target(self) -> FloatArray:
-        """Return the target of all rows that count."""
-        return self.columns.target()
-
-    def scores(self, rule: WeightRule) -> IntArray:
-        """Return the scores of all features, one row per round: see `Features.largest`."""
-        scores: IntArray = self.features.largest(self.columns.scores(rule))
-        return scores

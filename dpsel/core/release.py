@@ -128,14 +128,14 @@ def release_rounds(
 
 
 class StumpColumns(Protocol):
-    """A table whose columns can be scored by `stump`, given the weights of its rows. Private."""
+    """A table whose features can be scored by `stump`, given the weights of its rows. Private."""
 
     def target(self) -> FloatArray:
         """Return the target of all rows that count."""
         ...
 
     def scores(self, rule: WeightRule) -> IntArray:
-        """Return the score `stump` of all columns, one row per round of the rule."""
+        """Return the score `stump` of all features, one row per round of the rule."""
         ...
 
 

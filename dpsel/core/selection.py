@@ -1,10 +1,13 @@
-"""What may be published: a selection and the question it answers, as a record and as a summary."""
+"""What may be published: a selection and the question it answers, as a record and as a summary.
+
+Imports no arrays, so that cards can be made from a record alone.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, field
+from decimal import Decimal
 from typing import Any
 
-from dpsel.core.epsilon_parts import Part
 from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit
 from dpsel.display import Fact, block_html, printable, shortened
 from dpsel.records import frozen
@@ -59,6 +62,19 @@ class Question:
         for name in ("positive", "method", "run_id", "date"):
             given[name] = fields.get(name)
         return cls(fields["target"], **given)
+
+
+@frozen
+class Part:
+    """One step's part of epsilon: a decimal, as it is printed."""
+
+    name: str
+    epsilon: float
+
+    @property
+    def exact(self) -> Decimal:
+        """The decimal itself: the shortest one that reads back as the float."""
+        return Decimal(repr(self.epsilon))
 
 
 @frozen

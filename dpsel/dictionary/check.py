@@ -17,7 +17,8 @@ from dpsel.records import frozen
 from dpsel.reporter import Reporter
 from dpsel.system.frames import pl
 from dpsel.system.text import json_text
-from dpsel.tables.columns import Layout, refuse_repeated, visible_columns
+from dpsel.tables.column_names import refuse_repeated
+from dpsel.tables.columns import Layout, visible_columns
 from dpsel.tables.labels import TargetCoding
 from dpsel.tables.opening import file_bytes, unchanged
 from dpsel.tables.table import RowReader, Table, read_batches

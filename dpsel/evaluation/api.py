@@ -67,10 +67,10 @@ def evaluate(
     """Try private selection on your own data: what does each method find at each epsilon?
 
     It runs every method many times for every k and epsilon, and compares the picks with the
-    features that count as true. The result is not private: it is for the data's holder only.
+    features that count as true. The result is not private: it is for the data holder only.
 
     Privacy:
-        Guarantee: none; everything returned is for the data's holder only, and says so.
+        Guarantee: none; everything returned is for the data holder only, and says so.
         Tested by: tests/cli/test_evaluate.py
 
     Args:

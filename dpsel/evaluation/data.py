@@ -1,6 +1,6 @@
 """The data sets of an evaluation: how they are read and scaled.
 
-There is no privacy guarantee: everything here is for the data's holder only.
+There is no privacy guarantee: everything here is for the data holder only.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,9 +38,9 @@ from dpsel.tables.labels import TargetCoding, label_interval
 from dpsel.tables.opening import unchanged_table
 from dpsel.tables.places import has_scheme, public_place
 from dpsel.tables.raw import RawTable, labels_of
-from dpsel.tables.sources import STDIN
 from dpsel.tables.spill import read_matrix
 from dpsel.tables.table import RowReader, Table
+from dpsel.tables.table_files import STDIN
 
 
 @frozen

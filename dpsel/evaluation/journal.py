@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
 from dpsel.errors import OutputError, UsageError
@@ -48,12 +47,7 @@ class Journal:
         """Return the journal; leaving the block without an error removes it."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         """Remove the journal, or after an error leave it for a run that resumes."""
         if kind is None:
             self.remove()

@@ -1,6 +1,6 @@
 """The methods that an evaluation compares: each scores a table once and draws from it often.
 
-There is no privacy guarantee: everything here is for the data's holder only.
+There is no privacy guarantee: everything here is for the data holder only.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ from dpsel.evaluation.data import DataSet
 from dpsel.evaluation.metrics import Picks, lipschitz_bound
 from dpsel.preprocessing.options import Scale
 from dpsel.records import frozen
-from dpsel.selection.lasso import exact_top_k
+from dpsel.selection.exact import exact_top_k
 from dpsel.selection.options import METHODS, Baseline, Method
 from dpsel.system.threads import Threads
 
@@ -43,7 +43,7 @@ class Draws(Protocol):
         """Return `trials` independent selections.
 
         Privacy:
-            Guarantee: none; `rng` is seeded, and what is drawn is for the data's holder.
+            Guarantee: none; `rng` is seeded, and what is drawn is for the data holder.
             Tested by: tests/evaluation/test_draws.py
         """
         ...
@@ -61,7 +61,7 @@ class ScoreDraws:
         """Draw all trials from the same scores.
 
         Privacy:
-            Guarantee: none; `rng` is seeded, and what is drawn is for the data's holder.
+            Guarantee: none; `rng` is seeded, and what is drawn is for the data holder.
             Tested by: tests/evaluation/test_draws.py
         """
         picks = draws(self.scores, k, epsilon, self.mechanism, self.parameters, rng, count=trials)
@@ -82,7 +82,7 @@ class VoteDraws:
         """Draw one selection from the votes of each trial.
 
         Privacy:
-            Guarantee: none; `rng` is seeded, and what is drawn is for the data's holder.
+            Guarantee: none; `rng` is seeded, and what is drawn is for the data holder.
             Tested by: tests/evaluation/test_draws.py
         """
         votes = self.votes[k]
@@ -125,7 +125,7 @@ class RoundDraws:
         """Draw the trials one after the other.
 
         Privacy:
-            Guarantee: none; `rng` is seeded, and what is drawn is for the data's holder.
+            Guarantee: none; `rng` is seeded, and what is drawn is for the data holder.
             Tested by: tests/evaluation/test_draws.py
         """
         X, y = self.rows.X, self.rows.y
@@ -175,7 +175,7 @@ class StumpDraws:
         """Draw as `select` would, with one seed per trial.
 
         Privacy:
-            Guarantee: none; `rng` is seeded, and what is drawn is for the data's holder.
+            Guarantee: none; `rng` is seeded, and what is drawn is for the data holder.
             Tested by: tests/evaluation/test_stump_draws.py
         """
         if rng.private:

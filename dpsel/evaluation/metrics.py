@@ -10,7 +10,7 @@ from dpsel.core.arrays import FloatArray, IntArray, NumberArray
 from dpsel.core.matrix import Matrix, TiledMatrix
 from dpsel.core.mechanisms.subset_classes import log_subsets
 from dpsel.records import frozen
-from dpsel.selection.lasso import tied_share
+from dpsel.selection.exact import tied_share
 
 _NORMAL_95 = 1.959963984540054
 

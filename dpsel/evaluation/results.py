@@ -1,6 +1,6 @@
 """The results of an evaluation: tidy tables, the files they go to, and conclusions in words.
 
-For the data's holder only: the tables are stamped as not for release.
+For the data holder only: the tables are stamped as not for release.
 """
 
 import io

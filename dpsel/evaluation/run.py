@@ -29,7 +29,7 @@ from dpsel.records import frozen
 from dpsel.reporter import Reporter
 from dpsel.system.frames import pl
 from dpsel.system.output import Output, is_plain
-from dpsel.tables.sources import input_files, refuse_part
+from dpsel.tables.table_files import input_files, refuse_part
 
 TITLE = "Private feature selection, evaluated"
 _MOST_SHOWN = 6
@@ -37,7 +37,7 @@ _MOST_SHOWN = 6
 
 @frozen
 class Evaluation:
-    """The results of an evaluation. Not private: for the data's holder only, never for release."""
+    """The results of an evaluation. Not private: for the data holder only, never for release."""
 
     results: pl.DataFrame
     """One row for every data set, method, k and epsilon."""
@@ -99,7 +99,7 @@ class EvaluationRun:
         """Read the tables, run the sweep, and pass notes to the holder.
 
         Privacy:
-            Guarantee: none; everything returned is for the data's holder only.
+            Guarantee: none; everything returned is for the data holder only.
             Tested by: tests/cli/test_evaluate.py
         """
         request = self.request

@@ -142,7 +142,7 @@ def run_sweep(
     not depend on the number of workers, or on whether the sweep was killed and resumed.
 
     Privacy:
-        Guarantee: none; everything returned is for the data's holder only.
+        Guarantee: none; everything returned is for the data holder only.
         Tested by: tests/cli/test_evaluate.py
     """
     found = SweepResult([], [])

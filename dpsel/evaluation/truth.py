@@ -1,6 +1,6 @@
 """Which features count as true: by a LASSO, by SIS, by the exact score `stump`, or by name.
 
-There is no privacy guarantee: everything here is for the data's holder only.
+There is no privacy guarantee: everything here is for the data holder only.
 """
 
 from collections.abc import Sequence

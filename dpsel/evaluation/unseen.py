@@ -27,7 +27,7 @@ from dpsel.evaluation.metrics import (
     normal_summary,
 )
 from dpsel.records import frozen
-from dpsel.selection.lasso import exact_top_k
+from dpsel.selection.exact import exact_top_k
 
 _PENALTIES = (0.1, 1.0, 10.0)
 _MOST_WORK = 1e10
@@ -92,7 +92,7 @@ class FoldTest:
 
     The cells are raw for every method; missing and infinite ones, and words, count as the mean of
     the training rows. Each of the most frequent words of a column is also a feature: see
-    `with_marks`.
+    `with_indicators`.
     """
 
     X: FloatArray = field(repr=False)
@@ -104,12 +104,12 @@ class FoldTest:
         """Return how many test rows a model with these features gets wrong, or squared errors."""
         y, classes = self.target.values, self.target.classes
         chosen = self.X[:, np.array(picks, dtype=np.int64)]
-        X, unseen = standardized(*with_marks(chosen[self.train], chosen[self.test]))
+        X, unseen = standardized(*with_indicators(chosen[self.train], chosen[self.test]))
         if not classes:
             predicted = ridge(X, y[self.train, np.newaxis], unseen)[:, 0]
             return float(((predicted - y[self.test]) ** 2).sum())
-        marks = np.where(y[self.train, np.newaxis] == np.arange(classes), 1.0, -1.0)
-        predicted = ridge(X, marks, unseen).argmax(axis=1)
+        signs = np.where(y[self.train, np.newaxis] == np.arange(classes), 1.0, -1.0)
+        predicted = ridge(X, signs, unseen).argmax(axis=1)
         return float(np.count_nonzero(predicted != y[self.test]))
 
     def references(self, ks: Sequence[int]) -> dict[str, Any]:
@@ -134,22 +134,22 @@ class FoldTest:
         }
 
 
-def with_marks(X: FloatArray, unseen: FloatArray) -> tuple[FloatArray, FloatArray]:
+def with_indicators(X: FloatArray, unseen: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Append a column of 0 and 1 for each of the most frequent words of every column of X.
 
     Any other word, such as one that only unseen rows have, is 0 in all of them.
     """
     is_word, codes = words_of(X)
     _, unseen_codes = words_of(unseen)
-    marks, unseen_marks = [X], [unseen]
+    columns, unseen_columns = [X], [unseen]
     for column in np.flatnonzero(is_word.any(axis=0)).tolist():
         words, counts = np.unique(codes[is_word[:, column], column], return_counts=True)
         frequent = words[np.argsort(-counts, kind="stable")[:MOST_WORDS]]
-        marks.append(codes[:, [column]] == frequent)
-        unseen_marks.append(unseen_codes[:, [column]] == frequent)
-    if len(marks) == 1:
+        columns.append(codes[:, [column]] == frequent)
+        unseen_columns.append(unseen_codes[:, [column]] == frequent)
+    if len(columns) == 1:
         return X, unseen
-    return np.hstack(marks), np.hstack(unseen_marks)
+    return np.hstack(columns), np.hstack(unseen_columns)
 
 
 def standardized(X: FloatArray, unseen: FloatArray) -> tuple[FloatArray, FloatArray]:

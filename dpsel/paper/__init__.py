@@ -1,4 +1,12 @@
-"""`dpsel reproduce`: the paper's experiments, and others that go beyond them."""
+"""`dpsel reproduce`: the paper's experiments, and others that go beyond them.
+
+The order in which to read:
+
+    options.py                  the options that all experiments share
+    experiments.py              how each experiment is run, and where its results go
+    stability.py, synthetic.py  section 3, and the synthetic data
+    comparisons.py              the paper's claims, and comparisons beyond them
+"""
 
 PAPER_EPSILONS = "0.1:20:log12"
 PAPER_METHODS = ("dp-sis", "two-stage")

@@ -13,7 +13,8 @@ from dpsel.evaluation.metrics import correlations
 from dpsel.paper.synthetic import stability_design
 from dpsel.records import frozen
 from dpsel.reporter import Reporter, ticks
-from dpsel.selection.lasso import SOLVER, block_fit, exact_top_k, quiet_solver
+from dpsel.selection.exact import exact_top_k
+from dpsel.selection.lasso import SOLVER, block_fit, quiet_solver
 from dpsel.system.workers import Workers
 
 K = 5

@@ -1,4 +1,4 @@
-"""How a table will be written, and what that changes, for the data's holder only."""
+"""How a table will be written, and what that changes, for the data holder only."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ class Prepared:
 
 @dataclass
 class Changes:
-    """Counts of what was changed, for the data's holder only."""
+    """Counts of what was changed, for the data holder only."""
 
     cells: int = 0
     missing: int = 0

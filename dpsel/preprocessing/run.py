@@ -54,7 +54,7 @@ def preprocess_table(
 
     Privacy:
         Guarantee: none; the written table is as private as the raw one, and what is reported is
-            for the data's holder only.
+            for the data holder only.
         Tested by: tests/cli/test_preprocess.py
     """
     open_again = raw.opener(labels_are_numbers=not request.wanted.labels)

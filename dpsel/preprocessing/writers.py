@@ -17,7 +17,7 @@ from dpsel.system.frames import pl
 from dpsel.system.output import STDOUT, Output, is_plain
 from dpsel.tables.distinct import persons_in_text
 from dpsel.tables.provenance import Provenance, sidecar
-from dpsel.tables.sources import input_files, refuse_part
+from dpsel.tables.table_files import input_files, refuse_part
 
 
 @frozen

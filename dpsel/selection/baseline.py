@@ -5,14 +5,14 @@
 
 import math
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dpsel.budget.account import NOT_PRIVATE, SEEDED, NoAccount, Run
+from dpsel.budget.account import NOT_PRIVATE, SEEDED, Run
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.batch import Batch
 from dpsel.core.bounds import ONE, UNIT_INTERVAL, Bounds, bounded_integers
@@ -34,13 +34,8 @@ from dpsel.core.votes import (
 from dpsel.errors import UsageError
 from dpsel.records import frozen
 from dpsel.reporter import Reporter
-from dpsel.selection.lasso import (
-    block_fit,
-    exact_top_k,
-    lasso_coefficients,
-    quiet_solver,
-    tied_share,
-)
+from dpsel.selection.exact import exact_top_k, tied_share
+from dpsel.selection.lasso import block_fit, lasso_coefficients, quiet_solver
 from dpsel.selection.options import (
     Baseline,
     BaselinePrivacy,
@@ -55,17 +50,10 @@ from dpsel.selection.options import (
     VoteDrawing,
 )
 from dpsel.selection.request import Request, make_request, public_parameters
-from dpsel.selection.run import (
-    bounds_of,
-    chosen_columns,
-    covered,
-    refuse_partial_scope,
-    refuse_unbounded,
-)
+from dpsel.selection.run import Job
 from dpsel.system.threads import Threads
-from dpsel.tables.cell_counts import cell_notes
 from dpsel.tables.formats import Reading
-from dpsel.tables.opening import open_table, unchanged
+from dpsel.tables.opening import unchanged
 from dpsel.tables.spill import memory_asked, read_matrix
 from dpsel.tables.table import RowReader, Table
 
@@ -163,7 +151,7 @@ class AllRows:
     guarantee: Guarantee
 
 
-class BaselineJob:
+class BaselineJob(Job):
     """The job of a baseline.
 
     Privacy:
@@ -177,65 +165,49 @@ class BaselineJob:
 
     def __init__(self, table: Any, request: BaselineRequest, reporter: Reporter) -> None:
         """Keep the request; open nothing yet."""
-        self._place = table
-        self._request = request
-        self._common = request.common
-        self._reporter = reporter
+        super().__init__(table, request.common, reporter)
+        self._baseline = request
 
     def question(self) -> Question:
         """Return the question that the record will state."""
-        return replace(self._common.question(), method=str(self._request.method))
+        return replace(super().question(), method=str(self._baseline.method))
 
     @contextmanager
     def opened(self) -> Iterator[Table]:
         """Check the method's own limits, and open the table."""
-        _check_method(self._request)
-        reading = self._common.reading
-        with closing(open_table(self._place, reading)) as table:
+        _check_method(self._baseline)
+        with super().opened() as table:
             yield table
-
-    @contextmanager
-    def checked(self, table: Table, account: NoAccount) -> Iterator[None]:
-        """Check columns, bounds, scope and k."""
-        self._layout, _ = chosen_columns(table, self._common, self._reporter)
-        refuse_unbounded(table, self._common)
-        self._bounds = bounds_of(table, self._layout, self._common)
-        refuse_partial_scope(table, self._common, account)
-        yield
 
     def read(self, table: Table) -> AllRows:
         """Read all rows, clipped to their bounds unless the method uses raw values."""
-        common, layout = self._common, self._layout
-        raw = self._request.method is Baseline.DPKENDALL
+        request = self._request
+        raw = self._baseline.method is Baseline.DPKENDALL
         with unchanged(table.sources):
             X, y, cells = read_matrix(
                 table,
-                layout,
-                RowReader(common.coding),
+                self._layout,
+                RowReader(request.coding),
                 self._reporter,
-                common.threads,
+                request.threads,
                 copies=_COPIES,
                 clipping=None if raw else self._bounds,
                 change=None if raw else partial(_bounded, self._bounds),
             )
-        assumed = table.provenance is None and not common.guarantee.scope.end_to_end
-        for note in cell_notes(cells, [*layout.names, common.wanted.target], assumed=assumed):
-            self._reporter.note(note)
-        return AllRows(X, y, covered(common.guarantee, table.provenance))
+        self._note_cells(cells, table.provenance)
+        return AllRows(X, y, self._guarantee(table.provenance))
 
     def release(self, rows: AllRows) -> Selection:
         """Select features by the method."""
-        common, names = self._common, self._layout.names
-        drawn_by = DrawnBy(str(self._request.method), common.mechanism, common.parameters)
-        if self._request.method is Baseline.DPKENDALL:
-            rounds = partial(self._rounds, rows)
-            drawn_by = DrawnBy("kendall", str(self._request.method), {})
-            return release_rounds(rounds, names, rows.guarantee, drawn_by, common.seed)
-        if not self._request.private:
-            chosen = partial(self._exact, rows)
-            return without_privacy(chosen, names, str(self._request.method), common.seed)
+        request, names, method = self._request, self._layout.names, str(self._baseline.method)
+        if self._baseline.method is Baseline.DPKENDALL:
+            rounds, drawn_by = partial(self._rounds, rows), DrawnBy("kendall", method, {})
+            return release_rounds(rounds, names, rows.guarantee, drawn_by, request.seed)
+        if not self._baseline.private:
+            return without_privacy(partial(self._exact, rows), names, method, request.seed)
         votes = partial(self._votes, rows)
-        return release_votes(votes, names, common.k, rows.guarantee, drawn_by, common.seed)
+        drawn_by = DrawnBy(method, request.mechanism, request.parameters)
+        return release_votes(votes, names, request.k, rows.guarantee, drawn_by, request.seed)
 
     def _votes(self, rows: AllRows, rng: Randomness) -> Scores:
         """Return the votes of random blocks of rows."""
@@ -243,24 +215,24 @@ class BaselineJob:
             return two_stage_scores(
                 rows.X,
                 rows.y,
-                self._common.k,
+                self._request.k,
                 voting,
                 neighbors=rows.guarantee.neighbors,
                 unit=rows.guarantee.unit,
                 rng=rng,
-                contiguous=self._request.blocks.contiguous,
+                contiguous=self._baseline.blocks.contiguous,
             )
 
     @contextmanager
     def _voting(self, rows: AllRows) -> Iterator[Voting]:
         """Prepare the LASSO solver, and yield how the blocks vote with it."""
-        threads, progress = Threads(self._common.threads), self._reporter.progress
-        with block_fit(self._request.blocks.penalty) as fit:
+        threads, progress = Threads(self._request.threads), self._reporter.progress
+        with block_fit(self._baseline.blocks.penalty) as fit:
             yield Voting(self._block_count(len(rows.y)), fit, threads, progress)
 
     def _rounds(self, rows: AllRows, rng: Randomness) -> IntArray:
         """Choose in k rounds, by Kendall's correlation with the target and with earlier choices."""
-        guarantee, threads = rows.guarantee, Threads(self._common.threads)
+        guarantee, threads = rows.guarantee, Threads(self._request.threads)
 
         def kendall(x: FloatArray, others: Matrix) -> IntArray:
             bounds = Bounds.of([UNIT_INTERVAL] * others.shape[1], UNIT_INTERVAL)
@@ -276,7 +248,7 @@ class BaselineJob:
         return kendall_rounds(
             rows.X,
             rows.y,
-            self._common.k,
+            self._request.k,
             guarantee.epsilon,
             rng,
             neighbors=guarantee.neighbors,
@@ -286,29 +258,29 @@ class BaselineJob:
 
     def _exact(self, rows: AllRows, rng: Randomness) -> IntArray:
         """Choose the k best features without privacy; note a tie for the last place."""
-        values, k = self._values(rows, rng), self._common.k
+        values, k = self._values(rows, rng), self._request.k
         if tied_share(values, k):
             last = float(np.sort(values)[-k])
             self._reporter.note(
                 f"{np.count_nonzero(values == last)} features tie for the last of the {k} places "
-                f"by {self._request.method}: nothing tells them apart, and the first columns were "
+                f"by {self._baseline.method}: nothing tells them apart, and the first columns were "
                 "taken"
             )
         return exact_top_k(values, k)
 
     def _values(self, rows: AllRows, rng: Randomness) -> FloatArray:
         """Return the numbers by which a method without privacy ranks the features."""
-        if self._request.method is Baseline.SIS:
+        if self._baseline.method is Baseline.SIS:
             return np.abs(target_products(rows.X, rows.y))
-        if self._request.method is Baseline.LASSO:
-            return np.abs(lasso_coefficients(rows.X, rows.y, self._request.blocks.penalty))
+        if self._baseline.method is Baseline.LASSO:
+            return np.abs(lasso_coefficients(rows.X, rows.y, self._baseline.blocks.penalty))
         with self._voting(rows) as voting:
             block_of_row = (
                 contiguous_blocks(len(rows.y), voting.blocks)
-                if self._request.blocks.contiguous
+                if self._baseline.blocks.contiguous
                 else random_partition(len(rows.y), voting.blocks, rng)
             )
-            votes = block_votes(rows.X, rows.y, block_of_row, self._common.k, voting)
+            votes = block_votes(rows.X, rows.y, block_of_row, self._request.k, voting)
         return votes.astype(np.float64)
 
     def _block_count(self, rows: int) -> int:
@@ -316,7 +288,7 @@ class BaselineJob:
 
         `BaselineRequest` demands a given number where the number of rows is private.
         """
-        given = self._request.blocks.blocks
+        given = self._baseline.blocks.blocks
         return given if given is not None else max(1, math.isqrt(rows))
 
 
@@ -332,7 +304,7 @@ def _bounded(bounds: Bounds, batch: Batch) -> Batch:
     """Return features and target clipped and scaled to [-1, 1], on the grid of all scores."""
     target = bounds.target
     whole_y = bounded_integers(batch.y, np.array(target.lower), np.array(target.upper))
-    features = slice(batch.first_feature, batch.first_feature + batch.X.shape[1])
-    whole_X = bounded_integers(np.asarray(batch.X), bounds.lower[features], bounds.upper[features])
+    lower, upper = bounds.lower[batch.features], bounds.upper[batch.features]
+    whole_X = bounded_integers(np.asarray(batch.X), lower, upper)
     whole_X /= ONE
     return Batch(batch.first_feature, whole_X, whole_y / ONE)

@@ -1,4 +1,4 @@
-"""LASSO regressions, the exact top k and its ties: the parts of selection without privacy."""
+"""LASSO regressions: on all rows, and on the blocks of rows that vote in two-stage."""
 
 import math
 import threading
@@ -10,33 +10,11 @@ from functools import partial
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from dpsel.core.arrays import FloatArray, IntArray, NumberArray
+from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.bounds import ONE
-from dpsel.core.guarantee import check_k
 from dpsel.core.matrix import Matrix, TiledMatrix, row_chunks
 from dpsel.core.votes import Fit
 from dpsel.errors import UsageError
-
-
-def tied_share(scores: NumberArray, k: int) -> float:
-    """Return the share of rows in which the k-th best score and the next one are equal.
-
-    There the best k features are not unique. `scores` is one row of scores, or one row per trial.
-    """
-    rows = np.atleast_2d(scores)
-    if k >= rows.shape[1]:
-        return 0.0
-    best = np.sort(rows, axis=1)[:, ::-1]
-    return float((best[:, k - 1] == best[:, k]).mean())
-
-
-def exact_top_k(values: NumberArray, k: int) -> IntArray:
-    """Return the indices of the k largest values, ascending; first wins a tie. Not private."""
-    check_k(k, len(values))
-    # A stable ascending sort of the reversed values puts the smaller index last among equals.
-    best = len(values) - 1 - np.argsort(values[::-1], kind="stable")[-k:]
-    return np.sort(best).astype(np.int64, copy=False)
-
 
 # Values are multiples of 2^-16, so products of two are multiples of 2^-32. Floating point adds
 # these exactly for at most 2^21 rows.

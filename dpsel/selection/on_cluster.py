@@ -10,18 +10,19 @@ from dpsel.cluster import shard_files, shards
 from dpsel.cluster.connection import connected
 from dpsel.cluster.place import Scheduler
 from dpsel.core.arrays import IntArray
+from dpsel.core.groups import Features
 from dpsel.core.scores.base import Score
 from dpsel.core.scores.stump import WeightRule
 from dpsel.reporter import Reporter
 from dpsel.selection.request import Request
-from dpsel.selection.run import ReadResult, SelectJob, TableJob
+from dpsel.selection.run import Job, ReadResult, SelectJob
 from dpsel.selection.stump import ColumnsToScore, StumpJob
 from dpsel.tables.opening import unchanged
 from dpsel.tables.table import Table
 from dpsel.tables.whole_columns import WholeColumns
 
 
-class OnCluster(TableJob):
+class OnCluster(Job):
     """A job of `select` whose rows are read by the workers of a cluster.
 
     It connects to the cluster after all public checks and before the charge. So a cluster that
@@ -101,7 +102,7 @@ class StumpClusterJob(OnCluster, StumpJob):
             request.threads,
             self._reporter,
         )
-        return ClusterColumns(table, columns, self._cluster_scores)
+        return ClusterColumns(table, columns, self._features, self._cluster_scores)
 
     def _cluster_scores(self, rule: WeightRule) -> IntArray:
         """Return the scores of all columns, put together from all shards."""
@@ -115,13 +116,17 @@ class ClusterColumns(ColumnsToScore):
     """The columns of a table; only the target is read in this process."""
 
     def __init__(
-        self, table: Table, columns: WholeColumns, cluster_scores: Callable[[WeightRule], IntArray]
+        self,
+        table: Table,
+        columns: WholeColumns,
+        features: Features,
+        cluster_scores: Callable[[WeightRule], IntArray],
     ) -> None:
         """Keep the columns; read nothing yet."""
-        super().__init__(table, columns, 1)
+        super().__init__(table, columns, features)
         self._cluster_scores = cluster_scores
 
-    def scores(self, rule: WeightRule) -> IntArray:
+    def _column_scores(self, rule: WeightRule) -> IntArray:
         """Return the scores of all columns, one row per round.
 
         Privacy:

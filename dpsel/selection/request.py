@@ -52,7 +52,7 @@ from dpsel.tables.columns import Wanted
 from dpsel.tables.formats import Reading
 from dpsel.tables.labels import TargetCoding, class_list
 from dpsel.tables.places import has_scheme, public_place
-from dpsel.tables.sources import STDIN
+from dpsel.tables.table_files import STDIN
 
 if TYPE_CHECKING:
     from dpsel.dictionary.facts import Dictionary
@@ -137,7 +137,7 @@ def make_request(
     method = check_choice(Method, scoring.method, "method")
     score, mechanism = METHODS[method]
     score, mechanism = scoring.score or score, drawing.mechanism or mechanism
-    kind = find_score(score)
+    needs_bounds = find_score(score).needs_bounds
     public_facts = None
     if dictionary is not None and dictionary.dictionary is not None:
         # Imported here, as below, because most runs have no dictionary.
@@ -147,21 +147,17 @@ def make_request(
         columns, facts, privacy = fill_in_options(
             public_facts, columns, facts, privacy, stump=score == STUMP
         )
-    parameters = _parameters(method, mechanism, drawing, privacy.epsilon)
-    if method is Method.DPKENDALL and k > MOST_ROUNDS:
-        raise UsageError(f"k must be at most {MOST_ROUNDS} for dpkendall, got {k}")
-    chosen = _chosen_bounds(bounding, score, public_facts, columns.target)
-    if scoring.row_ranks and (kind.needs_bounds or method is Method.DPKENDALL):
+    parameters = _parameters(method, mechanism, drawing, privacy.epsilon, k)
+    chosen = _chosen_bounds(bounding, score, public_facts, columns.target, needed=needs_bounds)
+    if scoring.row_ranks and (needs_bounds or method is Method.DPKENDALL):
         raise UsageError("--row-ranks goes with the methods stump and kendall")
     coding = TargetCoding(columns.positive, _three_classes(facts.classes))
     return Request(
-        wanted=_wanted(columns, privacy, coding, chosen.bounds if chosen.given else None, score),
+        wanted=_wanted(columns, privacy, coding, chosen, score),
         coding=coding,
         bounds=chosen.bounds,
         k=k,
-        guarantee=_guarantee(
-            privacy, parameters, _scope(needs_bounds=kind.needs_bounds, given=chosen.given)
-        ),
+        guarantee=_guarantee(privacy, parameters, chosen.scope),
         score=score,
         mechanism=mechanism,
         parameters=parameters,
@@ -169,7 +165,7 @@ def make_request(
         reading=reading,
         threads=plan_threads(reading.threads),
         method=method,
-        stump=_stump(score, mechanism, coding, facts, privacy),
+        stump=_stump(score, mechanism, coding, facts, privacy, k),
         dictionary=public_facts,
         by_ranges=chosen.by_ranges,
         row_ranks=scoring.row_ranks,
@@ -192,18 +188,18 @@ def _wanted(
     columns: ColumnChoice,
     privacy: Privacy,
     coding: TargetCoding,
-    bounds: PublicBounds | None,
+    chosen: "_ChosenBounds",
     score: str,
 ) -> Wanted:
-    """Return the columns that are wanted; `bounds` is None if none were given."""
+    """Return the columns that are wanted."""
     return Wanted(
         columns.target,
         columns.features,
         columns.exclude,
         labels=coding.of_text,
         person=privacy.person,
-        declared=frozenset() if bounds is None else bounds.declared(columns.target),
-        bounded=bounds is not None,
+        declared=chosen.bounds.declared(columns.target) if chosen.given else frozenset(),
+        bounded=chosen.given,
         words=score == STUMP,
     )
 
@@ -222,7 +218,12 @@ def _number_of_features(privacy: Privacy) -> int:
 
 
 def _stump(
-    score: str, mechanism: str, coding: TargetCoding, facts: TargetFacts, privacy: Privacy
+    score: str,
+    mechanism: str,
+    coding: TargetCoding,
+    facts: TargetFacts,
+    privacy: Privacy,
+    k: int,
 ) -> StumpRequest | None:
     """Return the inputs of the score `stump`; refuse its options for other scores."""
     if score != STUMP:
@@ -243,7 +244,6 @@ def _stump(
     target = _target(coding, facts)
     if target.in_rounds and mechanism != _IN_ROUNDS:
         raise UsageError(f"three classes or more are selected by {_IN_ROUNDS}, round by round")
-    k = _number_of_features(privacy)
     return StumpRequest(target, k, privacy.up_to is not None, privacy.rows)
 
 
@@ -299,25 +299,33 @@ class _ChosenBounds:
     """The bounds of a request, and where they come from."""
 
     bounds: PublicBounds
+    needed: bool
+    """Whether the score needs them."""
     given: bool
     """Whether they were given, by options or by a dictionary; else they are [-1, 1]."""
-    by_ranges: bool
+    by_ranges: bool = False
     """Whether they are the ranges in the dictionary."""
+
+    @property
+    def scope(self) -> Scope:
+        """Return what the guarantee covers, judged by the request alone."""
+        if not self.needed:
+            return _NO_BOUNDS_NEEDED
+        return _BOUNDS_GIVEN if self.given else _BOUNDS_ASSUMED
 
 
 def _chosen_bounds(
-    bounding: Bounding, score: str, dictionary: "Dictionary | None", target: str
+    bounding: Bounding, score: str, dictionary: "Dictionary | None", target: str, *, needed: bool
 ) -> _ChosenBounds:
     """Return the bounds that were given; without any, the ranges in the dictionary, or [-1, 1]."""
     bounds, given = public_bounds(bounding)
-    needs_bounds = find_score(score).needs_bounds
-    if given and not needs_bounds:
+    if given and not needed:
         raise UsageError(f"the score {score} needs no bounds; leave them out")
-    if given or not needs_bounds or dictionary is None or not dictionary.has_ranges:
-        return _ChosenBounds(bounds, given, by_ranges=False)
+    if given or not needed or dictionary is None or not dictionary.has_ranges:
+        return _ChosenBounds(bounds, needed, given)
     from dpsel.selection.with_dictionary import dictionary_ranges
 
-    return _ChosenBounds(dictionary_ranges(dictionary, target), given=True, by_ranges=True)
+    return _ChosenBounds(dictionary_ranges(dictionary, target), needed, given=True, by_ranges=True)
 
 
 def _guarantee(privacy: Privacy, parameters: Mapping[str, Any], scope: Scope) -> Guarantee:
@@ -331,15 +339,10 @@ def _guarantee(privacy: Privacy, parameters: Mapping[str, Any], scope: Scope) ->
     )
 
 
-def _scope(*, needs_bounds: bool, given: bool) -> Scope:
-    """Return what the guarantee covers, judged by the request alone."""
-    if not needs_bounds:
-        return _NO_BOUNDS_NEEDED
-    return _BOUNDS_GIVEN if given else _BOUNDS_ASSUMED
-
-
-def _parameters(method: Method, mechanism: str, drawing: Drawing, epsilon: float) -> dict[str, Any]:
-    """Return the parameters of a mechanism; refuse an epsilon that it cannot guarantee."""
+def _parameters(
+    method: Method, mechanism: str, drawing: Drawing, epsilon: float, k: int
+) -> dict[str, Any]:
+    """Return the parameters of a mechanism; refuse an epsilon or a k that it cannot keep to."""
     check_epsilon(epsilon)
     if epsilon < _LEAST_EPSILON:
         raise UsageError(f"epsilon must be {_LEAST_EPSILON:g} or more, got {epsilon:g}")
@@ -348,6 +351,8 @@ def _parameters(method: Method, mechanism: str, drawing: Drawing, epsilon: float
             raise UsageError(
                 "dpkendall has a mechanism of its own; leave out --mechanism and its options"
             )
+        if k > MOST_ROUNDS:
+            raise UsageError(f"k must be at most {MOST_ROUNDS} for dpkendall, got {k}")
         return {}
     kind = find_mechanism(mechanism)
     sampler = drawing.sampler

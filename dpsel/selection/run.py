@@ -5,10 +5,11 @@ scores that reduce the rows batch by batch.
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from dpsel.budget.account import NoAccount
 from dpsel.core.batch import Batch
@@ -54,31 +55,7 @@ class Release:
     record: str
 
 
-class Job(Protocol):
-    """The steps of a run, which `select` and each baseline implement in their own way."""
-
-    def question(self) -> Question:
-        """Return the question that the record will state. All of it is public."""
-        ...
-
-    def opened(self) -> AbstractContextManager[Table]:
-        """Open the table. Its column names and types are public."""
-        ...
-
-    def checked(self, table: Table, account: NoAccount) -> AbstractContextManager[None]:
-        """Run every check that depends on public facts only, and get ready to read."""
-        ...
-
-    def read(self, table: Table) -> Any:
-        """Read all rows into the input of a mechanism. Private."""
-        ...
-
-    def release(self, private: Any) -> Selection:
-        """Spend the guarantee by calling one mechanism, once."""
-        ...
-
-
-def carry_out(job: Job, account: NoAccount, date: str | None = None) -> Release:
+def carry_out(job: "Job", account: NoAccount, date: str | None = None) -> Release:
     """Run a job: check, charge, read, draw and store, in this order, and return the release.
 
     All checks of public inputs come before the charge, so a typo costs nothing. The charge comes
@@ -123,8 +100,8 @@ def _stored_release(record: str, account: NoAccount) -> Release:
     return Release(selection, record)
 
 
-class TableJob:
-    """What all jobs of `select` share: a table, opened and checked against the request."""
+class Job(ABC):
+    """The steps of a run. All jobs open and check a table alike; each reads and draws its way."""
 
     def __init__(self, table: Any, request: Request, reporter: Reporter) -> None:
         """Keep the request; open nothing yet."""
@@ -133,26 +110,47 @@ class TableJob:
         self._reporter = reporter
 
     def question(self) -> Question:
-        """Return the question that the record will state."""
+        """Return the question that the record will state. All of it is public."""
         return self._request.question()
 
     @contextmanager
     def opened(self) -> Iterator[Table]:
-        """Open the table."""
+        """Open the table. Its column names and types are public."""
         with closing(open_table(self._place, self._request.reading)) as table:
             yield table
 
     @contextmanager
     def checked(self, table: Table, account: NoAccount) -> Iterator[None]:
-        """Check columns, bounds, scope and k."""
-        self._layout, self._features = chosen_columns(table, self._request, self._reporter)
-        refuse_unbounded(table, self._request)
-        refuse_partial_scope(table, self._request, account)
-        self._bounds = bounds_of(table, self._layout, self._request)
+        """Check columns, bounds, scope and k, by public facts only, and get ready to read."""
+        self._layout, self._features = _chosen_columns(table, self._request, self._reporter)
+        _refuse_unbounded(table, self._request)
+        _refuse_partial_scope(table, self._request, account)
+        self._bounds = _bounds_of(table, self._layout, self._request)
         if find_score(self._request.score).all_rows:
             # An invalid memory size in the environment is refused before anything is charged.
             memory_asked()
         yield
+
+    @abstractmethod
+    def read(self, table: Table) -> Any:
+        """Read all rows into the input of a mechanism. Private."""
+
+    @abstractmethod
+    def release(self, private: Any) -> Selection:
+        """Spend the guarantee by calling one mechanism, once."""
+
+    def _guarantee(self, provenance: Provenance | None) -> Guarantee:
+        """Return the guarantee; its scope takes into account how the table was made."""
+        guarantee = self._request.guarantee
+        scope = None if provenance is None else provenance.scope
+        return guarantee if scope is None else replace(guarantee, scope=scope)
+
+    def _note_cells(self, cells: CellCounts, provenance: Provenance | None) -> None:
+        """Tell the holder about cells that are missing, not numbers or out of bounds."""
+        names = [*self._layout.names, self._request.wanted.target]
+        assumed = provenance is None and not self._request.guarantee.scope.end_to_end
+        for note in cell_notes(cells, names, assumed=assumed):
+            self._reporter.note(note)
 
     def _warn_of_target(self, *, rows: bool, label_seen: bool, unusable: float) -> None:
         """Tell the holder if there are no rows, no row has the label, or most have no target."""
@@ -169,7 +167,7 @@ class TableJob:
             self._reporter.warn(f"{unusable:.0%} of the cells of '{target}' are {why}")
 
 
-class SelectJob(TableJob):
+class SelectJob(Job):
     """`select`: a score that reduces all rows batch by batch, and one mechanism."""
 
     def read(self, table: Table) -> "Scored":
@@ -184,10 +182,9 @@ class SelectJob(TableJob):
         score = find_score(request.score).make(self._bounds, guarantee.neighbors, guarantee.unit)
         with unchanged(table.sources):
             result = self._add_rows(table, score)
-        names = [*self._layout.names, request.wanted.target]
-        assumed = result.provenance is None and not guarantee.scope.end_to_end
-        for note in (*result.notes, *cell_notes(result.cells, names, assumed=assumed)):
+        for note in result.notes:
             self._reporter.note(note)
+        self._note_cells(result.cells, result.provenance)
         unusable = float(result.cells.shares()[1:, -1].sum())
         self._warn_of_target(
             rows=result.cells.any_rows, label_seen=result.label_seen, unusable=unusable
@@ -201,7 +198,7 @@ class SelectJob(TableJob):
             features.scores(private.scores),
             features.names,
             request.k,
-            covered(request.guarantee, private.provenance),
+            self._guarantee(private.provenance),
             DrawnBy(request.score, request.mechanism, request.parameters),
             request.seed,
         )
@@ -259,7 +256,7 @@ class ReadResult:
     notes: tuple[str, ...] = ()
 
 
-def chosen_columns(table: Table, request: Request, reporter: Reporter) -> tuple[Layout, Features]:
+def _chosen_columns(table: Table, request: Request, reporter: Reporter) -> tuple[Layout, Features]:
     """Return the layout and the features to select from; refuse a k beyond their number."""
     columns, wanted = table.columns, request.wanted
     if request.dictionary is not None:
@@ -286,7 +283,7 @@ def _features_of(table: Table, layout: Layout, request: Request) -> Features:
     return Features.of(layout.names, groups)
 
 
-def bounds_of(table: Table, layout: Layout, request: Request) -> Bounds:
+def _bounds_of(table: Table, layout: Layout, request: Request) -> Bounds:
     """Return the public bounds of the chosen columns."""
     names = [column.name for column in visible_columns(table.columns)]
     public, target, coded = request.bounds, request.wanted.target, request.coding.of_text
@@ -299,7 +296,7 @@ def bounds_of(table: Table, layout: Layout, request: Request) -> Bounds:
     return replace(bounds, two_classes=request.coding.two_classes)
 
 
-def refuse_unbounded(table: Table, request: Request) -> None:
+def _refuse_unbounded(table: Table, request: Request) -> None:
     """Refuse a score that needs bounds if none are given and the table is not preprocessed."""
     if request.wanted.bounded or not find_score(request.score).needs_bounds:
         return
@@ -313,13 +310,7 @@ def refuse_unbounded(table: Table, request: Request) -> None:
         )
 
 
-def covered(guarantee: Guarantee, provenance: Provenance | None) -> Guarantee:
-    """Return a guarantee whose scope takes into account how the table was made."""
-    scope = None if provenance is None else provenance.scope
-    return guarantee if scope is None else replace(guarantee, scope=scope)
-
-
-def refuse_partial_scope(table: Table, request: Request, account: NoAccount) -> None:
+def _refuse_partial_scope(table: Table, request: Request, account: NoAccount) -> None:
     """Refuse a table without an end-to-end guarantee, if the account demands one.
 
     Only what is known before a row is read counts: metadata in the table, and the record beside a

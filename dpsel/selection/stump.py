@@ -7,17 +7,17 @@ import numpy as np
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.batch import Batch
 from dpsel.core.epsilon_parts import rows_needed
-from dpsel.core.groups import GroupedColumns
+from dpsel.core.groups import Features
 from dpsel.core.release import DrawnBy, release_stump
 from dpsel.core.scores.stump import UNIT, WeightRule, matrix_scores, stump_sensitivity
 from dpsel.core.selection import Selection, listed
-from dpsel.selection.run import TableJob, covered
+from dpsel.selection.run import Job
 from dpsel.tables.opening import unchanged
 from dpsel.tables.table import Table
 from dpsel.tables.whole_columns import WholeColumns
 
 
-class StumpJob(TableJob):
+class StumpJob(Job):
     """A job that first finds the weights of the target, and then scores column by column."""
 
     def read(self, table: Table) -> "ColumnsToScore":
@@ -34,14 +34,14 @@ class StumpJob(TableJob):
             self._reporter,
             row_ranks=request.row_ranks,
         )
-        return ColumnsToScore(table, columns, len(self._layout.names))
+        return ColumnsToScore(table, columns, self._features)
 
     def release(self, private: "ColumnsToScore") -> Selection:
         """Find the weights of the target, score the columns, and draw."""
         request = self._request
         assert request.stump is not None
         selection = release_stump(
-            GroupedColumns(private, self._features),
+            private,
             self._features.names,
             request.stump,
             request.guarantee,
@@ -52,9 +52,7 @@ class StumpJob(TableJob):
         self._note_problems(private)
         if selection.guarantee is None:
             return selection
-        return replace(
-            selection, guarantee=covered(selection.guarantee, private.columns.provenance)
-        )
+        return replace(selection, guarantee=self._guarantee(private.columns.provenance))
 
     def _hint(self) -> None:
         """Tell the holder, from public numbers, about how many rows the selection needs."""
@@ -99,8 +97,8 @@ class StumpJob(TableJob):
 class ColumnsToScore:
     """The columns of a table as `release_stump` needs them. Private."""
 
-    def __init__(self, table: Table, columns: WholeColumns, features: int) -> None:
-        """Keep the columns; read nothing yet."""
+    def __init__(self, table: Table, columns: WholeColumns, features: Features) -> None:
+        """Keep the columns, and the features that they make up; read nothing yet."""
         self._table = table
         self._features = features
         self.columns = columns
@@ -114,6 +112,11 @@ class ColumnsToScore:
         return y
 
     def scores(self, rule: WeightRule) -> IntArray:
+        """Return the scores of all features, one row per round: see `Features.largest`."""
+        scores: IntArray = self._features.largest(self._column_scores(rule))
+        return scores
+
+    def _column_scores(self, rule: WeightRule) -> IntArray:
         """Return the scores of all columns, one row per round.
 
         Privacy:
@@ -122,11 +125,11 @@ class ColumnsToScore:
         """
         weights = rule.weights(self.columns.target())
 
-        def scored(batch: Batch) -> tuple[int, IntArray]:
-            return batch.first_feature, matrix_scores(np.asarray(batch.X), weights)
+        def scored(batch: Batch) -> tuple[slice, IntArray]:
+            return batch.features, matrix_scores(np.asarray(batch.X), weights)
 
-        values = np.zeros((len(rule.values), self._features), dtype=np.int64)
+        values = np.zeros((len(rule.values), self.columns.count), dtype=np.int64)
         with unchanged(self._table.sources):
-            for first, some in self.columns.reduce(scored):
-                values[:, first : first + some.shape[1]] = some
+            for features, scores in self.columns.reduce(scored):
+                values[:, features] = scores
         return values

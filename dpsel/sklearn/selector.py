@@ -29,7 +29,7 @@ from dpsel.sklearn.training_table import (
     training_table,
 )
 from dpsel.system.frames import pl
-from dpsel.tables.columns import refuse_repeated
+from dpsel.tables.column_names import refuse_repeated
 
 
 class PrivateSelectKBest(SelectorMixin, BaseEstimator):  # type: ignore[misc]

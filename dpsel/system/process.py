@@ -105,28 +105,6 @@ def _number(error: OSError) -> int | None:
     return None if found is None else int(found[1])
 
 
-class Prefixed:
-    """A file whose first bytes were already read."""
-
-    def __init__(self, prefix: bytes, raw: Any) -> None:
-        """Return `prefix` first, then what is left of `raw`."""
-        self._prefix = prefix
-        self._raw = raw
-        self.closed = False
-
-    def read(self, count: int = -1) -> bytes:
-        """Return up to `count` bytes, or all that are left if it is negative."""
-        if count < 0:
-            taken, self._prefix = self._prefix, b""
-            return taken + bytes(self._raw.read())
-        taken, self._prefix = self._prefix[:count], self._prefix[count:]
-        return taken + bytes(self._raw.read(count - len(taken)))
-
-    def close(self) -> None:
-        """Close this object, but not the file, which its opener closes."""
-        self.closed = True
-
-
 def user_name() -> str:
     """Return the user that runs this process, from the system, not from the environment."""
     try:

@@ -110,11 +110,11 @@ class ArrowFileTable:
                     batch = self._reader(None, mapped=True).get_batch(number)
                     yield from pending_batches(batch, layout, rows, self.label)
                     continue
-                marks = self._read(number, layout.marks)
-                if len(marks[0]) > _ROWS_AT_ONCE:
-                    yield from self._cut_batches(number, marks, layout, rows)
+                target, *person = self._read(number, layout.target_and_person)
+                if len(target) > _ROWS_AT_ONCE:
+                    yield from self._cut_batches(number, target, person, layout, rows)
                     continue
-                rows_read = rows.rows(*marks)
+                rows_read = rows.rows(target, *person)
                 yield from self._feature_batches(number, rows_read, layout, rows)
 
     def cells(self) -> Iterator[tuple[int, list[Any]]]:
@@ -153,13 +153,12 @@ class ArrowFileTable:
             yield PendingBatch(read, done)
 
     def _cut_batches(
-        self, number: int, marks: list[Any], layout: Layout, rows: RowReader
+        self, number: int, target: Any, person: list[Any], layout: Layout, rows: RowReader
     ) -> Iterator[PendingBatch]:
         """Yield the batches of a very long record batch: some rows of one column at a time."""
-        starts = range(0, len(marks[0]), _ROWS_AT_ONCE)
+        starts = range(0, len(target), _ROWS_AT_ONCE)
         masks = [
-            rows.mask(None if layout.person is None else marks[1].slice(start, _ROWS_AT_ONCE))
-            for start in starts
+            rows.mask(person[0].slice(start, _ROWS_AT_ONCE) if person else None) for start in starts
         ]
         for place, position in enumerate(layout.features):
             column = self._read(number, [position])[0]
@@ -173,7 +172,7 @@ class ArrowFileTable:
                     column: Any = column,
                 ) -> Batch:
                     with plain_errors(self.label, _KIND):
-                        rows_read = RowsRead(rows.target(marks[0][cut]), mask)
+                        rows_read = RowsRead(rows.target(target[cut]), mask)
                         return rows_read.batch(place, rows.features([column[cut]]))
 
                 yield PendingBatch(read, done)

@@ -1,4 +1,4 @@
-"""Counts of cells that were clipped, missing or not numbers, for the data's holder only."""
+"""Counts of cells that were clipped, missing or not numbers, for the data holder only."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ class CellCounts:
     integers in one array: one row per kind, one column per feature, and a last one for the target.
 
     Privacy:
-        Guarantee: none; the counts are private, and for nobody but the data's holder.
+        Guarantee: none; the counts are private, and for nobody but the data holder.
         Tested by: tests/preprocessing/test_statistics.py
     """
 
@@ -36,14 +36,15 @@ class CellCounts:
     def of(batch: Batch, bounds: Bounds | None) -> "CellCounts":
         """Count the cells in some rows of a batch; without bounds nothing is clipped."""
         columns = batch.X.shape[1]
-        features = slice(batch.first_feature, batch.first_feature + columns)
         counts = CellCounts(columns, batch.first_feature)
+        limits = target_limits = None
+        if bounds is not None:
+            limits = bounds.lower[batch.features], bounds.upper[batch.features]
+            target_limits = _limits_of(bounds.target)
         for some in _runs(len(batch.y)):
             cells, target = np.asarray(rows_of(batch.X, some)), batch.y[some]
-            limits = None if bounds is None else (bounds.lower[features], bounds.upper[features])
             counts._count(slice(0, columns), cells, limits)
-            limits = None if bounds is None else _limits_of(bounds.target)
-            counts._count(slice(columns, columns + 1), target[:, np.newaxis], limits)
+            counts._count(slice(columns, columns + 1), target[:, np.newaxis], target_limits)
         if batch.unreadable is not None:
             # Columns that come from folder names are not in the text.
             known = [*range(len(batch.unreadable.cells) - 1), columns]
@@ -119,7 +120,7 @@ _MANY, _MOST, _NAMED = 0.01, 0.5, 5
 
 
 def cell_notes(cells: CellCounts, names: Sequence[str], *, assumed: bool) -> list[str]:
-    """Return notes for the data's holder about clipped, missing and unreadable cells, in shares.
+    """Return notes for the data holder about clipped, missing and unreadable cells, in shares.
 
     `names` are those of the features, then the target's. `assumed` says that nobody gave the
     bounds: then many clipped cells are a mistake. Bounds that were given are only questioned if

@@ -8,13 +8,11 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from dpsel.errors import InputError, UsageError
 from dpsel.records import frozen
-from dpsel.system.text import nearest
-from dpsel.tables.formats import SEPARATORS
+from dpsel.tables.column_names import position_of, positions_of, refuse_repeated, split_lists
 
 PANDAS = b"pandas"
 """The key of pandas' own entry in the metadata of an Arrow schema."""
@@ -113,14 +111,14 @@ class Layout:
         )
 
     @property
-    def marks(self) -> list[int]:
+    def target_and_person(self) -> list[int]:
         """Return the position of the target, and that of the person column if there is one."""
         return [self.target] if self.person is None else [self.target, self.person]
 
     @property
     def read(self) -> tuple[int, ...]:
         """Return the positions of all columns that are read."""
-        return (*(self.all_features or self.features), *self.marks)
+        return (*(self.all_features or self.features), *self.target_and_person)
 
     def moved(self, columns: Sequence[Column], there: Sequence[Column]) -> "Layout":
         """Return the layout of a table with the same columns in another order."""
@@ -173,19 +171,19 @@ def choose_columns(columns: Sequence[Column], wanted: Wanted, label: str) -> Lay
         return choose_columns(visible, wanted, label).moved(visible, columns)
     names = [column.name for column in columns]
     refuse_repeated(names, "column", label)
-    target = _position(names, wanted.target, "--target", label)
-    person = None if wanted.person is None else _position(names, wanted.person, "--person", label)
+    target = position_of(names, wanted.target, "--target", label)
+    person = None if wanted.person is None else position_of(names, wanted.person, "--person", label)
     if person == target:
         raise UsageError(f"--person and --target are the same column, '{wanted.target}'")
-    excluded = {target, *_matching(names, wanted.exclude, "--exclude", label)}
+    excluded = {target, *positions_of(names, wanted.exclude, "--exclude", label)}
     excluded |= set() if person is None else {person}
     features = _chosen_features(columns, names, wanted, excluded, label)
-    named = _split_lists(wanted.features, set(names)) if wanted.features else []
+    named = split_lists(wanted.features, set(names)) if wanted.features else []
     declared = wanted.declared.union(named)
     if not wanted.words:
         _refuse_kinds(columns, features, label, declared)
     if columns[target].kind is not Kind.FOLDER or wanted.target not in declared:
-        refuse_target(columns[target], label, labels=wanted.labels)
+        _refuse_target(columns[target], label, labels=wanted.labels)
     if person is not None:
         _refuse_person(columns[person], label)
     return Layout(
@@ -214,7 +212,7 @@ def _chosen_features(
         _refuse_never(names, wanted)
         excluded = excluded | {place for place, name in enumerate(names) if name in wanted.never}
     if wanted.features:
-        matching = _matching(names, wanted.features, "--features", label, named_only)
+        matching = positions_of(names, wanted.features, "--features", label, named_only)
         features = sorted(matching - excluded)
     else:
         excluded = excluded | named_only
@@ -226,7 +224,7 @@ def _chosen_features(
 
 def _refuse_never(names: Sequence[str], wanted: Wanted) -> None:
     """Refuse `--features` that names a column that is never a feature."""
-    named = _split_lists(wanted.features, frozenset(names))
+    named = split_lists(wanted.features, frozenset(names))
     for name in named:
         if name in wanted.never:
             raise UsageError(f"--features: '{name}' is never a feature: so its dictionary says")
@@ -305,7 +303,7 @@ def _compared(column: Column, used: Collection[str]) -> bool:
     return column.name in used if column.use is Use.NAMED else not column.hidden
 
 
-def refuse_target(target: Column, label: str, *, labels: bool) -> None:
+def _refuse_target(target: Column, label: str, *, labels: bool) -> None:
     """Refuse a target that is not numeric; with `labels`, one that is neither numeric nor text."""
     if target.kind in (Kind.BINARY, Kind.OTHER, Kind.TIME):
         raise InputError(
@@ -337,7 +335,7 @@ def _refuse_person(person: Column, label: str) -> None:
         )
 
 
-def refuse_features(columns: Sequence[Column], label: str) -> None:
+def _refuse_features(columns: Sequence[Column], label: str) -> None:
     """Refuse columns that cannot be features in one message that says how to leave them out."""
     names = [column.name for column in columns]
     if len(names) > _MOST_NAMED:
@@ -375,21 +373,6 @@ def _excluded(names: Sequence[str]) -> str:
     return " ".join("--exclude '{}'".format(w.replace("'", "'\\''")) for w in words if w)
 
 
-def refuse_repeated(names: Sequence[str | None], what: str, label: str) -> None:
-    """Refuse names if two are the same; None is not a name, but counts as a place.
-
-    The message gives their places, not the name: without a header, or in a damaged file, a name
-    may be a cell.
-    """
-    if len(set(names)) == len(names):
-        return
-    seen: dict[str, int] = {}
-    for place, name in enumerate(names, start=1):
-        first = place if name is None else seen.setdefault(name, place)
-        if first != place:
-            raise InputError(f"{label}: {what}s {first} and {place} have the same name; rename one")
-
-
 def _refuse_kinds(
     columns: Sequence[Column], features: Sequence[int], label: str, declared: Collection[str]
 ) -> None:
@@ -404,67 +387,7 @@ def _refuse_kinds(
         if column.kind not in fine and not (column.kind is Kind.FOLDER and column.name in declared)
     ]
     if wrong:
-        refuse_features(wrong, label)
-
-
-def _position(names: Sequence[str], name: str, option: str, label: str) -> int:
-    """Return the position of a named column."""
-    if name in names:
-        return names.index(name)
-    hint = _hint(name, names)
-    if option == "--target" and not hint:
-        hint = (
-            "; `dpsel dictionary init` lists its columns. If its rows are features, as in genes x "
-            "samples, transpose it first: `dpsel preprocess --features-in rows --as-is`"
-        )
-    raise UsageError(f"{option}: {label} has no column '{name}'{hint}")
-
-
-def _matching(
-    names: Sequence[str],
-    patterns: Sequence[str],
-    option: str,
-    label: str,
-    named_only: Collection[int] = (),
-) -> set[int]:
-    """Return the positions of the columns that match any pattern, which is a name or a glob.
-
-    A glob does not match the columns in `named_only`.
-    """
-    found: set[int] = set()
-    if not patterns:
-        return found
-    places = {name: place for place, name in enumerate(names)}
-    for pattern in _split_lists(patterns, places.keys()):
-        if pattern in places:
-            found.add(places[pattern])
-            continue
-        matches = {place for place, name in enumerate(names) if fnmatchcase(name, pattern)}
-        matches.difference_update(named_only)
-        if not matches:
-            raise UsageError(f"{option}: {label} has no column '{pattern}'{_hint(pattern, names)}")
-        found |= matches
-    return found
-
-
-def _split_lists(patterns: Sequence[str], names: Collection[str]) -> list[str]:
-    """Split `a,b` at its commas, unless a column has exactly that name."""
-    return [
-        part
-        for pattern in patterns
-        for part in ([pattern] if pattern in names else pattern.split(","))
-    ]
-
-
-def _hint(name: str, names: Sequence[str]) -> str:
-    """Return a hint for a name that is not there: the likely separator, or the nearest name."""
-    # Blanks are common in names: they may be separators only if there is but one name.
-    for sign in SEPARATORS if len(names) > 1 else f"{SEPARATORS} ":
-        if any(name in other.split(sign) for other in names if sign in other):
-            shown = "$'\\t'" if sign == "\t" else f"'{sign}'"
-            return f", only as a part of a longer name; try --separator {shown}"
-    near = nearest(name, names)
-    return "" if near is None else f"; did you mean '{near}'?"
+        _refuse_features(wrong, label)
 
 
 def refuse_wordy(
@@ -472,6 +395,6 @@ def refuse_wordy(
 ) -> None:
     """Refuse columns without a type, by their positions, because they hold words."""
     if layout.target in wordy:
-        refuse_target(Column(columns[layout.target].name, Kind.TEXT), label, labels=False)
+        _refuse_target(Column(columns[layout.target].name, Kind.TEXT), label, labels=False)
     if wordy:
-        refuse_features([columns[place]._replace(kind=Kind.TEXT) for place in wordy], label)
+        _refuse_features([columns[place]._replace(kind=Kind.TEXT) for place in wordy], label)

@@ -22,7 +22,7 @@ from dpsel.tables.delimited_cells import (
     cells_of,
     fill_in_numbers,
     fill_in_words,
-    marks_of,
+    label_texts,
     unreadable_texts,
     wordy_columns,
 )
@@ -45,7 +45,7 @@ _WITH_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _LOCAL_DATE = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{2}){1,2}(?: [0-9: ]+(?:[AP]M)?)?")
 # Where there is no such text, there is no local date either. Wide rows are not searched to the end.
 _LIKE_A_DATE, _SEARCHED = re.compile(rb"[0-9]([./-])[0-9]{1,2}\1[0-9]{2}"), 1 << 16
-# How many rows, cells and columns of a batch are checked as texts, for the data's holder.
+# How many rows, cells and columns of a batch are checked as texts, for the data holder.
 _FIRST_ROWS, _FIRST_CELLS, _FIRST_COLUMNS = 1 << 7, 1 << 17, 1 << 8
 
 
@@ -128,7 +128,7 @@ class DelimitedTable:
         """Yield one column of all rows, in order."""
         with plain_errors(self.label, _KIND):
             for text in self._texts():
-                yield marks_of(self._cells(text), [position])[0]
+                yield label_texts(self._cells(text), [position])[0]
 
     def _texts(self) -> Iterator[bytes]:
         """Yield texts of whole rows."""
@@ -165,7 +165,7 @@ class DelimitedTable:
         """Return a note if the first rows have one more cell than there are names.
 
         Privacy:
-            Guarantee: none; it is for the data's holder, and decides nothing.
+            Guarantee: none; it is for the data holder, and decides nothing.
             Tested by: tests/cli/test_text_files.py
         """
         count, separator = len(self.columns) + 1, self._text.dialect.separator
@@ -185,7 +185,7 @@ class DelimitedTable:
         """Return a note if a column holds decimal commas in most of the first rows.
 
         Privacy:
-            Guarantee: none; it is for the data's holder, and decides nothing.
+            Guarantee: none; it is for the data holder, and decides nothing.
             Tested by: tests/cli/test_text_files.py
         """
         if "," in (self._text.dialect.decimal, self._text.dialect.separator):
@@ -202,7 +202,7 @@ class DelimitedTable:
         """Return a note if a column holds dates like 31.12.2024 in most of the first rows.
 
         Privacy:
-            Guarantee: none; it is for the data's holder, and decides nothing.
+            Guarantee: none; it is for the data holder, and decides nothing.
             Tested by: tests/cli/test_text_files.py
         """
         if not _LIKE_A_DATE.search(text, 0, _SEARCHED):
@@ -257,11 +257,11 @@ def _batch(cells: TextCells, layout: Layout, rows: RowReader) -> Batch:
     fill_in = fill_in_words if rows.words else fill_in_numbers
     if layout.labels:
         X = fill_in(cells, cells.parsed(layout.features), layout.features)
-        y: Any = marks_of(cells, [layout.target])[0]
+        y: Any = label_texts(cells, [layout.target])[0]
     else:
         # In one go: wide rows are parsed as a whole, whichever columns are requested.
         matrix = cells.parsed((*layout.features, layout.target))
         X = fill_in(cells, matrix[:, :-1], layout.features)
         y = fill_in_numbers(cells, matrix[:, -1:], [layout.target])[:, 0]
-    person = None if layout.person is None else marks_of(cells, [layout.person])[0]
+    person = None if layout.person is None else label_texts(cells, [layout.person])[0]
     return rows.rows(y, person).batch(0, X)

@@ -157,7 +157,7 @@ def numbers_of(cells: TextCells, positions: Sequence[int]) -> FloatArray:
     return fill_in_numbers(cells, cells.parsed(positions), positions)
 
 
-def marks_of(cells: TextCells, positions: Sequence[int]) -> list[Any]:
+def label_texts(cells: TextCells, positions: Sequence[int]) -> list[Any]:
     """Return columns of labels or persons as Arrow texts, with a decimal point in numbers."""
     columns = cells.texts(positions)
     if cells.dialect.decimal == ".":

@@ -23,7 +23,7 @@ from dpsel.tables.table import PendingBatch, RowReader
 
 # What pyarrow raises for arrays it cannot convert, such as texts that are not UTF-8.
 REFUSED = (pa.ArrowException, UnicodeError, OverflowError, TypeError)
-# Rows that are looked at for words, for the data's holder.
+# Rows that are looked at for words, for the data holder.
 _FIRST_ROWS = 100
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from dpsel.tables.columns import Column, Kind, Layout, same_layout
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import AS_NAMED, FORMATS, FileFormat, InputFormat
 from dpsel.tables.provenance import Provenance, combined
-from dpsel.tables.sources import Source, common_format, find_sources
+from dpsel.tables.sources import Source
 from dpsel.tables.table import PendingBatch, ReadsColumns, RowGroup, RowReader, Table
+from dpsel.tables.table_files import common_format, find_sources
 
 _FILES_AT_ONCE = 8
 # Each thread opens all of them.
@@ -31,12 +33,22 @@ def open_table(table: Any, written: FileFormat = AS_NAMED) -> Table:
 
 def open_sources(sources: list[Source], found: InputFormat, written: FileFormat) -> Table:
     """Return the table that files of one format make up."""
-    opener = file_opener(found, written)
+    opener = partial(_open_file, found, written)
     if len(sources) > 1 and not FORMATS[found].typed:
         _refuse_other_names(sources, found, written)
     table: Table = opener(sources[0]) if len(sources) == 1 else _ManyTables(sources, opener)
     table.sources = tuple(sources)
     return table
+
+
+def _open_file(found: InputFormat, written: FileFormat, source: Source) -> Table:
+    """Return the table of one file, with the columns that its folders name."""
+    table = FORMATS[found].open(source, written)
+    if not source.keys:
+        return table
+    from dpsel.tables.hive import KeyedTable
+
+    return KeyedTable(table, source.keys)
 
 
 def _refuse_other_names(sources: list[Source], found: InputFormat, written: FileFormat) -> None:
@@ -97,21 +109,6 @@ def unchanged_table(table: Table) -> Iterator[Table]:
     """Enter a table to read it; at the end close it, and refuse it if its files have changed."""
     with closing(table), unchanged(table.sources):
         yield table
-
-
-def file_opener(found: InputFormat, written: FileFormat) -> Callable[[Source], Table]:
-    """Return a function that opens one source of a format, with the columns of its folders."""
-    opener = FORMATS[found].open
-
-    def opened(source: Source) -> Table:
-        table = opener(source, written)
-        if not source.keys:
-            return table
-        from dpsel.tables.hive import KeyedTable
-
-        return KeyedTable(table, source.keys)
-
-    return opened
 
 
 def frame_table(frame: Any) -> Table:

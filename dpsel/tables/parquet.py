@@ -68,7 +68,7 @@ class ParquetTable:
         """Yield all batches, in order."""
         # There are few distinct labels and persons; one text per row might not fit in memory. Of
         # categories that are not UTF-8, pyarrow reads nothing else.
-        read = layout.read if rows.words else layout.marks
+        read = layout.read if rows.words else layout.target_and_person
         texts = [place for place in read if self.columns[place].kind is Kind.TEXT]
         self._coded = self._names(texts)
         with plain_errors(self.label, _KIND):
@@ -111,7 +111,7 @@ class ParquetTable:
 
     def _whole_batches(self, group: int, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
         """Yield the batches of a row group whose whole target fits in memory."""
-        rows_read = rows.rows(*self._row_group(group, layout.marks))
+        rows_read = rows.rows(*self._row_group(group, layout.target_and_person))
         for first, places, done in self._column_groups(group, len(rows_read.y), layout):
 
             def read(first: int = first, places: list[int] = places) -> Batch:
@@ -156,10 +156,10 @@ class ParquetTable:
             yield from rows_of_columns(self._whole_batches(group, layout, rows), count, done)
             return
         at_once = max(1, _CELLS_AT_ONCE // max(1, count))
-        marks = layout.marks
-        for columns in self._batches(group, [*marks, *layout.features], at_once):
-            rows_read = rows.rows(*columns[: len(marks)])
-            batch = rows_read.batch(0, rows.features(columns[len(marks) :]))
+        others = layout.target_and_person
+        for columns in self._batches(group, [*others, *layout.features], at_once):
+            rows_read = rows.rows(*columns[: len(others)])
+            batch = rows_read.batch(0, rows.features(columns[len(others) :]))
             done = self._done(group, 1.0)
             yield PendingBatch.of(batch, done)
 

@@ -22,8 +22,9 @@ from dpsel.tables.opening import (
     unchanged_table,
 )
 from dpsel.tables.provenance import Provenance
-from dpsel.tables.sources import STDIN, Source, common_format, find_sources
+from dpsel.tables.sources import Source
 from dpsel.tables.table import Table
+from dpsel.tables.table_files import STDIN, common_format, find_sources
 from dpsel.tables.transposed import TransposedTable, read_feature_rows
 
 

@@ -11,7 +11,8 @@ from dpsel.errors import InputError
 from dpsel.tables.errors import store_reason
 from dpsel.tables.identity import Identity
 from dpsel.tables.places import Store
-from dpsel.tables.sources import Keys, Source, check_keys, folder_keys, is_hidden, is_table_file
+from dpsel.tables.sources import Keys, Source
+from dpsel.tables.table_files import check_keys, folder_keys, is_hidden, is_table_file
 
 Found = tuple[str, int]
 """The bucket and path of a file, and its size."""

@@ -166,7 +166,7 @@ class RowReader:
         self._constants = Constants()
         self._label_seen = threading.Event()
         self.notes: list[str] = []
-        """Notes about the rows, for the data's holder only; not for release."""
+        """Notes about the rows, for the data holder only; not for release."""
 
     def with_constants(self, constants: Constants) -> "RowReader":
         """Return this reader for a file in which target or person are not columns of their own.

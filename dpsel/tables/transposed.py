@@ -17,8 +17,9 @@ from dpsel.errors import InputError
 from dpsel.system.text import nearest
 from dpsel.tables.arrow_cells import kind_of, numbers
 from dpsel.tables.cells import pointed_texts, text_numbers
-from dpsel.tables.columns import Column, Kind, Layout, Use, refuse_repeated
-from dpsel.tables.delimited_cells import cells_of, marks_of, numbers_of
+from dpsel.tables.column_names import refuse_repeated
+from dpsel.tables.columns import Column, Kind, Layout, Use
+from dpsel.tables.delimited_cells import cells_of, label_texts, numbers_of
 from dpsel.tables.delimited_rows import TEXT_BYTES, TextRows, row_ends
 from dpsel.tables.distinct import as_texts
 from dpsel.tables.errors import plain_errors
@@ -46,22 +47,22 @@ class TransposedTable:
         kept: TiledMatrix,
         features: Sequence[tuple[int, str]],
         target: str,
-        marks: Any,
+        labels: Any,
     ) -> None:
-        """Read the rows of `kept` that are `features`; `marks` is the target as an Arrow array."""
+        """Read the rows of `kept` that are `features`; `labels` is the target as an Arrow array."""
         self.label = label
-        self._kept, self._marks = kept, marks
+        self._kept, self._labels = kept, labels
         self._places = np.array([place for place, _ in features], dtype=np.int64)
         self.columns = (
             *(Column(name, Kind.NUMBER) for _, name in features),
-            Column(target, kind_of(marks.type)),
+            Column(target, kind_of(labels.type)),
         )
 
     def numbered(self) -> "TransposedTable":
         """Make the target numeric if any of its labels is a number, and return the table."""
-        values = text_numbers(self._marks)
+        values = text_numbers(self._labels)
         if not np.isnan(values).all():
-            self._marks = pa.array(values)
+            self._labels = pa.array(values)
             self.columns = (*self.columns[:-1], Column(self.columns[-1].name, Kind.NUMBER))
         return self
 
@@ -69,16 +70,16 @@ class TransposedTable:
         """Yield batches with all features of some samples."""
         places = self._places[list(layout.features)]
         for first, last in self._kept.column_groups():
-            rows_read = rows.rows(self._marks.slice(first, last - first), None)
+            rows_read = rows.rows(self._labels.slice(first, last - first), None)
             samples = self._kept.columns(first, last).T
             X = np.asfortranarray(samples[:, places])
             batch = rows_read.batch(0, without_words(X) if rows.words else X)
-            yield PendingBatch.of(batch, last / len(self._marks))
+            yield PendingBatch.of(batch, last / len(self._labels))
 
     def persons(self, position: int) -> Iterator[Any]:
         """Yield one column of all samples, in order."""
         if position == len(self._places):
-            yield self._marks
+            yield self._labels
             return
         for first, last in self._kept.column_groups():
             yield pa.array(self._kept.columns(first, last)[self._places[position]])
@@ -100,7 +101,7 @@ class FeatureRows:
         self.label = label
         self.samples = [name.strip() for name in samples]
         self.names: list[str] = []
-        self.marks: list[str | None] = []
+        self.labels: list[str | None] = []
         self._kept = Spill(len(samples), copies=_COPIES)
         if not samples:
             raise InputError(f"{label}: has one column only; is the separator right?")
@@ -134,15 +135,15 @@ class FeatureRows:
             raise InputError(f"{self.label}: no row '{target}' of labels{hint}; give --labels FILE")
         if not fields:
             raise InputError(f"{self.label}: has no feature; one a row is needed")
-        texts = [(mark or "").strip() or None for mark in (labels or self.marks)]
-        marks = pa.array(texts, pa.large_string())
+        texts = [(label or "").strip() or None for label in (labels or self.labels)]
+        target_cells = pa.array(texts, pa.large_string())
         if not self._kept.fits_in_memory:
             features = [(place, name) for name, place in fields.items()]
-            return TransposedTable(self.label, self._kept, features, target, marks)
+            return TransposedTable(self.label, self._kept, features, target, target_cells)
         chunks = (np.ascontiguousarray(rows) for _, rows in self._kept.row_chunks())
         columns = [pa.array(row) for chunk in chunks for row in chunk]
         return pa.Table.from_arrays(
-            [*(columns[place] for place in fields.values()), marks], names=[*fields, target]
+            [*(columns[place] for place in fields.values()), target_cells], names=[*fields, target]
         )
 
 
@@ -187,7 +188,7 @@ def read_feature_rows(
 
 
 def text_rows(stream: ByteStream, written: FileFormat, label: str, target: str) -> FeatureRows:
-    """Return the features of a delimited text; the cells of the row `target` are its marks."""
+    """Return the features of a delimited text; the cells of the row `target` are its labels."""
     text = TextRows(stream, written, label, TEXT_BYTES, digest=False)
     width = len(text.header)
     rows = FeatureRows(label, text.header[1:])
@@ -203,7 +204,7 @@ def text_rows(stream: ByteStream, written: FileFormat, label: str, target: str) 
         rows.add_cells(0, numbers_of(cells, range(1, width)))
         if target in names:
             line = cells_of(_line(lines, names.index(target)), text.dialect, width)
-            rows.marks = [cell[0].as_py() for cell in marks_of(line, range(1, width))]
+            rows.labels = [cell[0].as_py() for cell in label_texts(line, range(1, width))]
     if text.has_long_rows:
         raise InputError(f"{label}: a row is far longer than the first line; this is no table")
     return rows
@@ -216,7 +217,7 @@ def _line(lines: bytes, number: int) -> bytes:
 
 
 def _typed_rows(table: Any, target: str) -> FeatureRows:
-    """Return the features of a Parquet or Arrow table; the row `target` holds its marks."""
+    """Return the features of a Parquet or Arrow table; the row `target` holds its labels."""
     columns = table.columns
     # A pandas index comes after all samples, and is not one.
     index = [place for place in range(1, len(columns)) if _is_index(columns[place])]
@@ -238,8 +239,8 @@ def _typed_rows(table: Any, target: str) -> FeatureRows:
         rows.add_cells(place, matrix)
         if target in names:
             line = names.index(target)
-            marks = [as_texts(cells.slice(line, 1))[0].as_py() for cells in samples]
-            rows.marks = [*rows.marks[:place], *marks]
+            labels = [as_texts(cells.slice(line, 1))[0].as_py() for cells in samples]
+            rows.labels = [*rows.labels[:place], *labels]
     return rows
 
 

@@ -78,9 +78,11 @@ class WholeColumns:
         self._rows = RowReader(coding, limit, words=True, only_numbers=only_numbers)
         self._threads, self._reporter = threads, reporter
         self._y: FloatArray | None = None
-        self._pieces: Iterator[PendingBatch] = iter(())
-        self.cells = CellCounts(len(layout.names))
-        """Counts for the data's holder, complete once all columns were read."""
+        self._batches: Iterator[PendingBatch] = iter(())
+        self.count = len(layout.names)
+        """The number of features."""
+        self.cells = CellCounts(self.count)
+        """Counts for the data holder, complete once all columns were read."""
 
     @property
     def provenance(self) -> Provenance | None:
@@ -94,14 +96,14 @@ class WholeColumns:
 
     @property
     def notes(self) -> list[str]:
-        """Return notes about the rows for the data's holder, once they were read."""
+        """Return notes about the rows for the data holder, once they were read."""
         return self._rows.notes
 
     def target(self) -> FloatArray:
         """Return the target of all rows that count."""
         if self._y is None:
             self._reporter.size(file_bytes(self._table))
-            self._y, self._pieces = self._begun()
+            self._y, self._batches = self._start()
         return self._y
 
     def reduce(self, work: Callable[[Batch], T]) -> Iterator[T]:
@@ -118,29 +120,29 @@ class WholeColumns:
             return work(whole), CellCounts.of(whole, None)
 
         progress = self._reporter.progress
-        for part, counted in worked_on(
-            self._pieces, reduced, threads=self._threads, progress=progress
+        for result, counts in worked_on(
+            self._batches, reduced, threads=self._threads, progress=progress
         ):
-            self.cells.add(counted)
-            yield part
+            self.cells.add(counts)
+            yield result
 
-    def _begun(self) -> tuple[FloatArray, Iterator[PendingBatch]]:
+    def _start(self) -> tuple[FloatArray, Iterator[PendingBatch]]:
         """Return the target, and the batches to read."""
         if self._layout.whole_rows:
-            return self._kept(ranked)
+            return self._keep_rows(ranked)
         if isinstance(self._table, ReadsColumns):
             found = self._table.row_groups(self._layout)
             if found is not None:
-                return self._read_again(found)
+                return self._read_columns(found)
         if isinstance(self._table, HasWholeColumns):
             # Its batches are whole columns. The first is read here, for the target.
             batches = self._table.pending_batches(self._layout, self._rows)
-            begun = next(batches)
-            first = begun.read()
-            return first.y, chain([PendingBatch.of(first, begun.done)], batches)
-        return self._kept(lambda batch: batch)
+            pending = next(batches)
+            first = pending.read()
+            return first.y, chain([PendingBatch.of(first, pending.done)], batches)
+        return self._keep_rows(lambda batch: batch)
 
-    def _read_again(self, groups: list[RowGroup]) -> tuple[FloatArray, Iterator[PendingBatch]]:
+    def _read_columns(self, groups: list[RowGroup]) -> tuple[FloatArray, Iterator[PendingBatch]]:
         """Return the target, and batches that each read a few columns of all row groups."""
         # Imported here because a wide table does not need Arrow, which takes long to import.
         from dpsel.tables.arrow_cells import write_cells
@@ -149,7 +151,7 @@ class WholeColumns:
         targets: list[FloatArray] = [np.empty(0)]
         kept: list[BoolArray | None] = []
         for group in groups:
-            found = group.read(layout.marks)
+            found = group.read(layout.target_and_person)
             with plain_errors(self._table.label, _KIND):
                 rows_read = self._rows.rows(*found)
             kept.append(rows_read.keep)
@@ -177,9 +179,11 @@ class WholeColumns:
         cells = max(_CELLS_IN_CACHE, len(groups) * _CELLS_OF_A_GROUP)
         return y, self._ranges(len(y), read, min(cells, _CELLS_AT_ONCE))
 
-    def _kept(self, change: Callable[[Batch], Batch]) -> tuple[FloatArray, Iterator[PendingBatch]]:
+    def _keep_rows(
+        self, change: Callable[[Batch], Batch]
+    ) -> tuple[FloatArray, Iterator[PendingBatch]]:
         """Read, change and keep all rows; return the target, and batches of a few columns."""
-        table = Spill(len(self._layout.names), copies=_COPIES_OF_ROWS)
+        table = Spill(self.count, copies=_COPIES_OF_ROWS)
         targets: list[FloatArray] = [np.empty(0)]
 
         def add(batch: Batch) -> None:
@@ -206,11 +210,10 @@ class WholeColumns:
         self, rows: int, read: Callable[[int, int], Batch], cells: int
     ) -> Iterator[PendingBatch]:
         """Yield batches of features with so many cells each, or fewer if memory is short."""
-        count = len(self._layout.names)
         share = memory_for_tables() // _CELL // _COPIES_OF_COLUMNS // self._threads
         width = max(1, min(cells, share) // max(1, rows))
         # At least one batch for every thread.
-        width = min(width, -(-count // self._threads))
-        for first in range(0, count, width):
-            last = min(first + width, count)
-            yield PendingBatch(partial(read, first, last), last / count)
+        width = min(width, -(-self.count // self._threads))
+        for first in range(0, self.count, width):
+            last = min(first + width, self.count)
+            yield PendingBatch(partial(read, first, last), last / self.count)

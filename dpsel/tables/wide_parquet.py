@@ -161,7 +161,8 @@ class WideParquetTable:
             features = list(layout.features[first : first + self._width])
             with plain_errors(self.label, _KIND):
                 # The first read includes the target and the person.
-                columns = self._read([*features, *(layout.marks if rows_read is None else ())])
+                others = layout.target_and_person if rows_read is None else ()
+                columns = self._read([*features, *others])
                 if rows_read is None:
                     rows_read = _rows_read(columns, layout, rows)
                 cells, floats = _cells_of(columns, features, words=rows.words)
@@ -205,7 +206,8 @@ class WideParquetTable:
 
         There may be texts inside nested values, too.
         """
-        read = [*layout.marks, *(layout.features if features and not self._all_floats else ())]
+        needed = layout.features if features and not self._all_floats else ()
+        read = [*layout.target_and_person, *needed]
         kinds = (Kind.TEXT, Kind.OTHER)
         texts = [place for place in read if self.columns[place].kind in kinds]
         try:

@@ -31,7 +31,7 @@ from dpsel.core.mechanisms.composition import round_epsilon
 from dpsel.core.mechanisms.registry import MECHANISMS
 from dpsel.core.mechanisms.subset_classes import LipschitzLosses, largest_noise
 from dpsel.core.randomness import Randomness, SeededRandomness, exponentials, integers_below
-from dpsel.selection.lasso import exact_top_k
+from dpsel.selection.exact import exact_top_k
 from tests.audited import audited, caught_by
 
 DIRECT: dict[str, Any] = {"sampler": Sampler.DIRECT}

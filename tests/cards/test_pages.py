@@ -100,7 +100,7 @@ def test_no_address_is_made_a_link_where_addresses_are_linked() -> None:
     linked = markdown_it.MarkdownIt("commonmark")
     for name in HOSTILE:
         for text in (escaped(name), code_span(name)):
-            assert "<a" not in linked.render(f"Said: {text}")
+            assert "<a" not in linked.render(f"Quoted: {text}")
     assert r"https\:" in escaped("https://evil.example")
     assert r"www\.evil" in escaped("www.evil.example")
     assert r"\@" in escaped("me@evil.example")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpsel.cli.app import COMMANDS
-from dpsel.cli.completion import SHELLS, fitting
+from dpsel.cli.completion import SHELLS, completions_of
 from dpsel.cli.shells import this_shell
 from dpsel.core.mechanisms import MECHANISM_NAMES
 from dpsel.core.mechanisms.registry import MECHANISMS
@@ -37,7 +37,7 @@ def ledgers(folder: Path, dpsel: Dpsel) -> None:
 
 def words(line: str) -> list[str]:
     """Return what fits at the end of a line behind `dpsel`."""
-    found = fitting(line.split(" "))
+    found = completions_of(line.split(" "))
     assert not found.files
     return [word for word, _ in found.words]
 
@@ -60,7 +60,7 @@ def test_every_option_of_every_command_is_offered(dpsel: Dpsel, name: str) -> No
     assert "--help" in offered
     for flag in offered:
         assert f"{flag} " in shown
-        assert fitting([*name.split(), flag]).words[0][1]
+        assert completions_of([*name.split(), flag]).words[0][1]
 
 
 @pytest.mark.usefixtures("folder")
@@ -133,7 +133,7 @@ def test_damaged_ledgers_are_none(folder: Path) -> None:
     ],
 )
 def test_files_are_left_to_the_shell(line: str) -> None:
-    assert fitting(line.split(" ")).files
+    assert completions_of(line.split(" ")).files
 
 
 def test_names_of_scores_and_mechanisms_are_those_of_the_registries() -> None:

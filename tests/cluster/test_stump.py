@@ -13,7 +13,7 @@ from dpsel.cluster.place import Scheduler
 from dpsel.cluster.shards import Cluster, merge_totals, score_shard
 from dpsel.core.arrays import IntArray
 from dpsel.core.scores.stump import WeightRule
-from dpsel.selection.on_cluster import ClusterColumns, StumpClusterJob
+from dpsel.selection.on_cluster import StumpClusterJob
 from dpsel.selection.run import carry_out
 from dpsel.selection.stump import ColumnsToScore, StumpJob
 from tests.sample_tables import Silent, free_account, request_for
@@ -61,15 +61,14 @@ def test_shards_give_the_same_scores_as_one_machine(
     else:
         (frame.write_csv if ending == "csv" else frame.write_ipc)(path)
     seen: list[list[list[int]]] = []
-    for kind in (ColumnsToScore, ClusterColumns):
-        right = kind.scores
+    right = ColumnsToScore.scores
 
-        def noted(self: Any, rule: WeightRule, right: Any = right) -> IntArray:
-            found: IntArray = right(self, rule)
-            seen.append(found.tolist())
-            return found
+    def noted(self: ColumnsToScore, rule: WeightRule) -> IntArray:
+        found = right(self, rule)
+        seen.append(found.tolist())
+        return found
 
-        monkeypatch.setattr(kind, "scores", noted)
+    monkeypatch.setattr(ColumnsToScore, "scores", noted)
     asked = {"k": 2, "epsilon": 3.0, "seed": 5, "score": "stump", "mechanism": "permute-and-flip"}
     exclude = () if person else ("who",)
     request = request_for(**asked, person=person, exclude=exclude)

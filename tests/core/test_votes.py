@@ -15,7 +15,8 @@ from dpsel.core.randomness import make_randomness
 from dpsel.core.scores.base import Scores
 from dpsel.core.votes import contiguous_blocks, independent_blocks, largest, random_partition
 from dpsel.errors import UsageError
-from dpsel.selection.lasso import exact_top_k, lasso_coefficients, quiet_solver
+from dpsel.selection.exact import exact_top_k
+from dpsel.selection.lasso import lasso_coefficients, quiet_solver
 from tests.voting import lasso_scores, lasso_votes, lasso_votes_for_each_k
 
 

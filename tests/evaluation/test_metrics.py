@@ -24,7 +24,7 @@ from dpsel.evaluation.metrics import (
     relative_correlation,
     top,
 )
-from dpsel.selection.lasso import tied_share
+from dpsel.selection.exact import tied_share
 
 
 def rows(*picks: list[int]) -> IntArray:

@@ -30,7 +30,7 @@ from dpsel.evaluation.unseen import (
     ridge,
     standardized,
     training_rows,
-    with_marks,
+    with_indicators,
 )
 from dpsel.preprocessing.options import Scale
 from dpsel.reporter import Reporter
@@ -258,7 +258,7 @@ def test_words_of_the_training_rows_become_features_and_unseen_words_none() -> N
     X = np.column_stack([worded([1, 2, 2, 1, 2]), [1.0, nan, 3.0, 4.0, 5.0]])
     X[0, 0], X[4, 1] = 7.0, worded([3])[0]
     new = np.column_stack([worded([9, 2, 1]), [1.0, 2.0, 3.0]])
-    seen, unseen = with_marks(X, new)
+    seen, unseen = with_indicators(X, new)
     # The more frequent word comes first; the cells themselves stay in front.
     assert seen[:, 2:].tolist() == [[0, 0, 0], [1, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 1]]
     assert unseen[:, 2:].tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
@@ -268,10 +268,10 @@ def test_words_of_the_training_rows_become_features_and_unseen_words_none() -> N
 
 def test_numbers_are_left_as_they_are_and_only_frequent_words_become_features() -> None:
     X = np.array([[1.0], [np.nan]])
-    assert with_marks(X, X)[0] is X
+    assert with_indicators(X, X)[0] is X
     codes = [*range(2 * MOST_WORDS), *range(MOST_WORDS, 2 * MOST_WORDS)]
     many = worded(codes)[:, np.newaxis]
-    seen, unseen = with_marks(many, many[:1])
+    seen, unseen = with_indicators(many, many[:1])
     assert seen.shape == (len(codes), 1 + MOST_WORDS)
     assert seen[:, 1:].sum(axis=0).tolist() == [2.0] * MOST_WORDS
     assert not unseen[:, 1:].any()

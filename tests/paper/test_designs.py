@@ -12,7 +12,8 @@ from dpsel.core.randomness import derived_seed
 from dpsel.core.votes import Voting, contiguous_blocks, votes_for_each_k
 from dpsel.evaluation.metrics import correlations
 from dpsel.paper.synthetic import SIGNALS, Design, screening_design, stability_design
-from dpsel.selection.lasso import PENALTY, block_fit, exact_top_k
+from dpsel.selection.exact import exact_top_k
+from dpsel.selection.lasso import PENALTY, block_fit
 from tests.chi_square import ALPHA
 
 SEEDS = range(400)

@@ -14,7 +14,7 @@ from dpsel.core.scores.registry import SCORES
 from dpsel.errors import InputError
 from dpsel.tables import parquet as parquet_table
 from dpsel.tables import parquet_footer
-from dpsel.tables.sources import find_sources
+from dpsel.tables.table_files import find_sources
 from tests.cluster.test_shards import Tree
 from tests.sample_tables import numbers, scored
 

@@ -22,7 +22,7 @@ from dpsel.selection.request import select_run
 from dpsel.selection.run import SelectJob, carry_out
 from dpsel.tables import places
 from dpsel.tables.places import Store, parse_place, public_place
-from dpsel.tables.sources import find_sources
+from dpsel.tables.table_files import find_sources
 from tests.cluster.test_shards import Tree, write_batches
 from tests.s3_server import S3Server, running
 from tests.sample_tables import Silent, numbers, request_for, scored

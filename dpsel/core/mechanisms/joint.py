@@ -60,7 +60,7 @@ def joint(scores: Scores, k: int, epsilon: float, rng: Randomness, *, draws: int
     effective = effective_epsilon(epsilon, rounding_cost(k + 64, limit))
     weight = (0.5 if k == 1 else 0.25) * effective
     misses = _Misses(weighted_scores(scores, k, weight, limit), k, limit)
-    rows = [misses.ranking.indices(misses._sequence(misses._draw(rng), rng)) for _ in range(draws)]
+    rows = [misses.ranking.indices(misses.draw(rng)) for _ in range(draws)]
     return np.sort(np.stack(rows), axis=1)
 
 
@@ -88,7 +88,17 @@ class _Misses:
         log_m: FloatArray = np.log(self.counts(tau) - self._places).sum(axis=1)
         return log_m
 
-    def _draw(self, rng: Randomness) -> float:
+    def draw(self, rng: Randomness) -> IntArray:
+        """Draw a sequence, and return its ranks.
+
+        Privacy:
+            Guarantee: that of `joint`.
+            Assumes: an rng the adversary cannot predict.
+            Tested by: tests/privacy/test_noisy_mechanisms.py
+        """
+        return self._sequence(self._time(rng), rng)
+
+    def _time(self, rng: Randomness) -> float:
         """Draw a time with a density proportional to exp(-tau) m(tau)."""
         left, right = self._grid[:-1], self._grid[1:]
         # The log mass of each step under the bound m(right) exp(-tau), and that beyond the limit.

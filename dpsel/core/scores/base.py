@@ -45,14 +45,14 @@ class Scores:
 
 
 class Score(Protocol):
-    """A score of a table in batches: each batch is reduced to a part, and parts add up."""
+    """A score of a table in batches: each batch is reduced to a partial, and partials add up."""
 
     def part(self, batch: Batch) -> Any:
-        """Return the part of one batch. Threads may call this."""
+        """Return the partial of one batch. Threads may call this."""
         ...
 
     def add(self, part: Any) -> None:
-        """Add a part to the total; parts come in the order of their batches."""
+        """Add a partial to the total; partials come in the order of their batches."""
         ...
 
     def scores(self) -> Scores:
@@ -62,13 +62,13 @@ class Score(Protocol):
 
 @runtime_checkable
 class TotalingScore(Score, Protocol):
-    """A score whose total can be sent to another process, and added to a score there like a part.
+    """A score whose total can be sent to another process, and is a partial of a score there.
 
     Totals add up to bitwise equal scores, in any order and over any tree of sums.
     """
 
     def total(self, first_feature: int = 0) -> Any:
-        """Return everything that was added as one part, which can be pickled. Private.
+        """Return everything that was added as one partial, which can be pickled. Private.
 
         `first_feature` is the index in the whole table of the score's own first feature.
         """

@@ -138,7 +138,7 @@ class KendallScore:
             raise InputError(f"a table may have at most {MOST_ROWS} rows")
 
     def total(self, first_feature: int = 0) -> KendallTotal:
-        """Return S of all features that have rows, as a part for the score of a larger table."""
+        """Return S of all features that have rows, as a partial for the score of a larger table."""
         if not len(self._table):
             return KendallTotal(first_feature, self._rows_elsewhere.copy(), self._pairs.copy())
         if self._rows_elsewhere.any() or len(self._table) != self._rows:

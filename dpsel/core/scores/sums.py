@@ -126,7 +126,7 @@ class BoundedTarget:
 
 
 @frozen
-class CovariancePart:
+class CovariancePartial:
     """The sums of one batch: row 0 of `sums` has the sums of x, row 1 those of x y."""
 
     first_feature: int
@@ -171,17 +171,15 @@ class CovarianceScore:
         self._target_sum = 0
         self._rows = 0
 
-    def part(self, batch: Batch) -> CovariancePart:
+    def part(self, batch: Batch) -> CovariancePartial:
         """Return the sums of one batch. Touches nothing shared, so threads may call it."""
-        rows, columns = batch.X.shape
-        features = slice(batch.first_feature, batch.first_feature + columns)
-        lower, upper = self._bounds.lower[features], self._bounds.upper[features]
+        lower, upper = self._bounds.lower[batch.features], self._bounds.upper[batch.features]
         y = self._target(batch.y)
-        sums = exact_products(np.stack([np.ones(rows), y]), batch.X, lower, upper)
+        sums = exact_products(np.stack([np.ones(len(y)), y]), batch.X, lower, upper)
         target_sum = int(y.astype(np.int64).sum())
-        return CovariancePart(batch.first_feature, rows, target_sum, sums)
+        return CovariancePartial(batch.first_feature, len(y), target_sum, sums)
 
-    def add(self, part: CovariancePart) -> None:
+    def add(self, part: CovariancePartial) -> None:
         """Add the sums of one batch to the total."""
         features = slice(part.first_feature, part.first_feature + part.sums.shape[1])
         self._sums[:, features] += part.sums
@@ -192,9 +190,9 @@ class CovarianceScore:
         if self._rows > MOST_ROWS:
             raise InputError(f"a table may have at most {MOST_ROWS} rows")
 
-    def total(self, first_feature: int = 0) -> CovariancePart:
-        """Return all sums so far, as a part for the score of a table with these features."""
-        return CovariancePart(first_feature, self._rows, self._target_sum, self._sums.copy())
+    def total(self, first_feature: int = 0) -> CovariancePartial:
+        """Return all sums so far, as a partial for the score of a table with these features."""
+        return CovariancePartial(first_feature, self._rows, self._target_sum, self._sums.copy())
 
     def scores(self) -> Scores:
         """Return the scores of all batches added, in units of 2^-32, rounded down."""
@@ -208,7 +206,7 @@ class CovarianceScore:
 
 
 @frozen
-class DotPart:
+class DotPartial:
     """The sums of one batch: of x y, for every feature."""
 
     first_feature: int
@@ -235,16 +233,14 @@ class DotScore:
         self._sums = np.zeros(len(bounds.lower), dtype=np.int64)
         self._rows = 0
 
-    def part(self, batch: Batch) -> DotPart:
+    def part(self, batch: Batch) -> DotPartial:
         """Return the sums of one batch. Touches nothing shared, so threads may call it."""
-        rows, columns = batch.X.shape
-        features = slice(batch.first_feature, batch.first_feature + columns)
-        lower, upper = self._bounds.lower[features], self._bounds.upper[features]
+        lower, upper = self._bounds.lower[batch.features], self._bounds.upper[batch.features]
         y = self._target(batch.y)
         sums = exact_products(y[np.newaxis], batch.X, lower, upper)[0]
-        return DotPart(batch.first_feature, rows, sums)
+        return DotPartial(batch.first_feature, len(y), sums)
 
-    def add(self, part: DotPart) -> None:
+    def add(self, part: DotPartial) -> None:
         """Add the sums of one batch to the total."""
         self._sums[part.first_feature : part.first_feature + len(part.sums)] += part.sums
         if part.first_feature == 0:
@@ -252,9 +248,9 @@ class DotScore:
         if self._rows > MOST_ROWS:
             raise InputError(f"a table may have at most {MOST_ROWS} rows")
 
-    def total(self, first_feature: int = 0) -> DotPart:
-        """Return all sums so far, as a part for the score of a table with these features."""
-        return DotPart(first_feature, self._rows, self._sums.copy())
+    def total(self, first_feature: int = 0) -> DotPartial:
+        """Return all sums so far, as a partial for the score of a table with these features."""
+        return DotPartial(first_feature, self._rows, self._sums.copy())
 
     def scores(self) -> Scores:
         """Return the scores of all batches added, in units of 2^-32."""
