@@ -208,6 +208,9 @@ def test_a_footer_may_name_very_many_columns(count: int, tmp_path: Path) -> None
     select(path, "--features", "x")
 
 
+NO_ROWS = "note: there are no rows, so the picks are no better than chance\n"
+
+
 def arrow(batch: pa.RecordBatch, make: Any, compression: str | None = None) -> bytes:
     sink = io.BytesIO()
     options = pa.ipc.IpcWriteOptions(compression=compression)
@@ -230,7 +233,8 @@ def test_an_arrow_buffer_may_claim_any_length(
         (tmp_path / name).write_bytes(content.replace(before, struct.pack("<q", claimed)))
         result = dpsel("select", tmp_path / name, *ASK)
         assert result.code in (0, 3)
-        assert result.err.startswith("error: ") if result.code else result.err == ""
+        # A stream of which nothing is left has no rows.
+        assert result.err.startswith("error: ") if result.code else result.err in ("", NO_ROWS)
 
 
 @pytest.mark.parametrize("name", ["t.arrow", "t.arrows"])
