@@ -113,6 +113,15 @@ def outcome(path: Path, **asked: Any) -> Any:
         return type(error).__name__, str(error)
 
 
+def by_both_readers(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Return the outcomes of all roles by the tall and by the wide reader."""
+    found = []
+    for footer in (1 << 20, 1):
+        monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", footer)
+        found.append({role: outcome(path, **asked) for role, asked in ROLES.items()})
+    return found
+
+
 @pytest.mark.parametrize("kind", TYPES)
 def test_both_readers_of_parquet_do_the_same_with_every_type_in_every_role(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -120,11 +129,7 @@ def test_both_readers_of_parquet_do_the_same_with_every_type_in_every_role(
     ones = pa.array([1.0, 0.5, 0.25, 0.125, -1.0, 0.75, 0.375])
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"x": ones, "y": ones, "it": TYPES[kind]}), path)
-    found = []
-    for footer in (1 << 20, 1):
-        monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", footer)
-        found.append({role: outcome(path, **asked) for role, asked in ROLES.items()})
-    tall, wide = found
+    tall, wide = by_both_readers(path, monkeypatch)
     assert wide == tall
     assert isinstance(tall["excluded"], list)
 
@@ -155,11 +160,7 @@ def test_both_readers_of_parquet_do_the_same_with_the_long_integers_of_polars(
     cells = pl.Series([1, None, 2**100], dtype=getattr(pl, kind))
     path = tmp_path / "t.parquet"
     pl.DataFrame({"x": ones, "y": ones, "it": cells}).write_parquet(path)
-    found = []
-    for footer in (1 << 20, 1):
-        monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", footer)
-        found.append({role: outcome(path, **asked) for role, asked in ROLES.items()})
-    tall, wide = found
+    tall, wide = by_both_readers(path, monkeypatch)
     assert wide == tall
 
 
