@@ -4,7 +4,7 @@ A record is declared once, next to the code that uses it, and serves the command
 functions and the ledger. `dpsel.cli.forms` turns it into Typer options; nothing here imports Typer.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, field, fields, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -58,6 +58,11 @@ def same_as(record: type[Dataclass], name: str, *default: Any) -> Any:
     if not default:
         return field(default=original.default, metadata=original.metadata)
     return field(default=default[0], metadata={KEY: replace(original.metadata[KEY], shown=True)})
+
+
+def one_of(names: Sequence[str]) -> str:
+    """Return names as a help text lists them: `a, b or c`."""
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def filled(record: type[Record], values: Mapping[str, Any]) -> Record:

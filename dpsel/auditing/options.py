@@ -5,6 +5,7 @@ It imports nothing heavy: the command line needs it for `--help`, which must be 
 
 from dpsel.core.guarantee import Neighbors
 from dpsel.core.mechanisms import Sampler
+from dpsel.core.scores import SCORE_NAMES
 from dpsel.options import option
 from dpsel.records import frozen
 
@@ -25,7 +26,7 @@ class Audited:
     )
     score: str | None = option(
         "--score NAME",
-        "A score: dot, covariance, kendall, or one from another package.",
+        f"A score: {', '.join(SCORE_NAMES)}, or one from another package.",
         None,
         panel=WHAT,
     )

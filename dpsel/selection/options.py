@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from dpsel.core.guarantee import Neighbors
-from dpsel.core.mechanisms import Sampler
+from dpsel.core.mechanisms import MECHANISM_NAMES, Sampler
+from dpsel.core.scores import SCORE_NAMES
 from dpsel.errors import UsageError
-from dpsel.options import option, same_as
+from dpsel.options import one_of, option, same_as
 from dpsel.records import frozen
 
 COLUMNS, PRIVACY, METHOD = "Columns", "Privacy", "Method"
@@ -168,8 +169,7 @@ class Drawing:
 
     mechanism: str | None = option(
         "--mechanism NAME",
-        "How to draw features: canonical-lipschitz, margin-lipschitz, peeling, "
-        "permute-and-flip, oneshot-laplace or joint.",
+        f"How to draw features: {one_of(MECHANISM_NAMES)}.",
         None,
         shown="from --method",
         panel=METHOD,
@@ -210,7 +210,7 @@ class Scoring:
     )
     score: str | None = option(
         "--score NAME",
-        "How to score features: stump, dot, covariance or kendall.",
+        f"How to score features: {one_of(SCORE_NAMES)}.",
         None,
         shown="from --method",
         panel=METHOD,

@@ -6,6 +6,8 @@ import pytest
 
 from dpsel.cli.app import COMMANDS, command_line, commands_within
 from dpsel.cli.forms import SHORT
+from dpsel.core.mechanisms import MECHANISM_NAMES
+from dpsel.core.scores import SCORE_NAMES
 from tests.cli.conftest import Dpsel
 
 WITHIN = {name: commands_within(name) for name in COMMANDS}
@@ -58,6 +60,22 @@ def test_no_word_about_an_option_is_lost(dpsel: Dpsel, name: str) -> None:
     for text in about:
         # A bracket is taken for markup unless there is a backslash before it.
         assert text.replace("\\[", "[").translate(signs) in shown, text
+
+
+@pytest.mark.parametrize(
+    ("command", "flag", "names"),
+    [
+        ("select", "--score", SCORE_NAMES),
+        ("audit", "--score", SCORE_NAMES),
+        ("select", "--mechanism", MECHANISM_NAMES),
+        ("baseline", "--mechanism", MECHANISM_NAMES),
+    ],
+)
+def test_the_help_names_every_score_and_mechanism(
+    command: str, flag: str, names: tuple[str, ...]
+) -> None:
+    (about,) = (one.help for one in built_command(command).params if flag in one.opts)
+    assert all(name in about for name in names)
 
 
 @pytest.mark.parametrize(
