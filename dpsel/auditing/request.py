@@ -19,7 +19,6 @@ from dpsel.core.guarantee import (
     check_epsilon,
     check_k,
 )
-from dpsel.core.mechanisms.lipschitz import check_gamma
 from dpsel.core.mechanisms.registry import MECHANISMS, find_mechanism
 from dpsel.core.release import draws_by_law, top_k
 from dpsel.core.scores.registry import STUMP, find_score
@@ -273,8 +272,6 @@ def _target(audited: Audited, claim: Claim, d: int, k: int) -> MechanismTarget:
     check_k(k, d)
     epsilon = _or(claim.epsilon, 1.0)
     check_epsilon(epsilon)
-    if audited.gamma is not None:
-        check_gamma(audited.gamma)
     given = {"gamma": audited.gamma, "sampler": audited.sampler, "delta": claim.delta}
     target = mechanism_target(_or(audited.mechanism, DEFAULT_MECHANISM), given, k, epsilon)
     # One draw refuses parameters that do not fit, such as a delta, before any work is done.

@@ -23,8 +23,7 @@ from dpsel.core.epsilon_parts import (
     affordable_picks,
     noisy_rows,
 )
-from dpsel.core.guarantee import Guarantee, check_at_least, check_choice, rows_are_public
-from dpsel.core.mechanisms import Sampler
+from dpsel.core.guarantee import Guarantee, check_at_least, rows_are_public
 from dpsel.core.mechanisms.registry import find_mechanism
 from dpsel.core.randomness import (
     Randomness,
@@ -403,9 +402,8 @@ def top_k(
     """
     if draws is not None:
         check_at_least(1, draws, "draws")
-    chosen_sampler = None if sampler is None else check_choice(Sampler, sampler, "sampler")
     chosen = find_mechanism(mechanism)
-    given = {"gamma": gamma, "delta": delta, "sampler": chosen_sampler}
+    given = {"gamma": gamma, "delta": delta, "sampler": sampler}
     with usual_arithmetic():
         selected = chosen.draw_sets(
             Scores(_numbers(scores), sensitivity),

@@ -5,7 +5,7 @@ This module imports nothing heavy, so that `--help` is instant.
 
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING
+from dataclasses import MISSING, fields
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -195,6 +195,11 @@ class Drawing:
         shown="0",
         panel=METHOD,
     )
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the mechanism; None where none was given."""
+        names = [about.name for about in fields(Drawing) if about.name != "mechanism"]
+        return {name: getattr(self, name) for name in names}
 
 
 @frozen(kw_only=True)

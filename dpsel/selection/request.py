@@ -24,8 +24,6 @@ from dpsel.core.guarantee import (
     check_choice,
     check_epsilon,
 )
-from dpsel.core.mechanisms import Sampler
-from dpsel.core.mechanisms.lipschitz import check_gamma
 from dpsel.core.mechanisms.registry import find_mechanism
 from dpsel.core.persons import PersonLimit
 from dpsel.core.release import StumpRequest
@@ -355,13 +353,7 @@ def _parameters(
             raise UsageError(f"k must be at most {MOST_ROUNDS} for dpkendall, got {k}")
         return {}
     kind = find_mechanism(mechanism)
-    sampler = drawing.sampler
-    given = {
-        "gamma": None if drawing.gamma is None else check_gamma(drawing.gamma),
-        "sampler": None if sampler is None else check_choice(Sampler, sampler, "sampler"),
-        "delta": drawing.delta,
-    }
-    parameters = kind.parameters(mechanism, given)
+    parameters = kind.parameters(mechanism, drawing.parameters())
     kind.check(epsilon, float(parameters.get("delta", 0.0)))
     return parameters
 

@@ -1,16 +1,24 @@
 """The mechanisms by name."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from dpsel.core.arrays import IntArray
+from dpsel.core.guarantee import check_choice
 from dpsel.core.mechanisms import Sampler
 from dpsel.core.mechanisms.joint import joint
-from dpsel.core.mechanisms.lipschitz import canonical_lipschitz, margin_lipschitz
+from dpsel.core.mechanisms.lipschitz import canonical_lipschitz, check_gamma, margin_lipschitz
 from dpsel.core.mechanisms.noisy import check_oneshot, oneshot_laplace, peeling
 from dpsel.core.mechanisms.permute_and_flip import permute_and_flip
 from dpsel.errors import UsageError
 from dpsel.records import frozen
+
+# Refuse values that no mechanism takes; those of other parameters are checked by the draw.
+_CHECKED: dict[str, Callable[[Any], Any]] = {
+    "gamma": check_gamma,
+    "sampler": partial(check_choice, Sampler, name="sampler"),
+}
 
 
 @frozen
@@ -28,7 +36,11 @@ class Mechanism:
 
     def parameters(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return all parameters: the defaults, overridden by what was given and is not None."""
-        chosen = {key: value for key, value in given.items() if value is not None}
+        chosen = {
+            key: _CHECKED[key](value) if key in _CHECKED else value
+            for key, value in given.items()
+            if value is not None
+        }
         for key in chosen:
             if key not in self.defaults:
                 raise UsageError(f"--{key} does not apply to the mechanism {name}")
