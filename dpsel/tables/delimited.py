@@ -13,9 +13,7 @@ import numpy as np
 
 from dpsel.core.batch import Batch, Unreadable, rows_of
 from dpsel.errors import InputError
-from dpsel.tables.cells import (
-    decoded,
-)
+from dpsel.tables.cells import decoded
 from dpsel.tables.columns import Column, Kind, Layout, refuse_wordy
 from dpsel.tables.delimited_cells import (
     TextCells,
