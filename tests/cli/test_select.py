@@ -191,8 +191,9 @@ def test_a_text_target_needs_a_label(dpsel: Dpsel, tmp_path: Path) -> None:
     assert (refused.code, refused.out) == (3, "")
     assert refused.err == (
         "error: t.parquet: the target 'y' holds text; "
-        "name one of its labels with --positive LABEL, or all of them with --classes A,B,C "
-        "(`dpsel select`, `dpsel preprocess`), or give a numeric column\n"
+        "name one of its labels with --positive LABEL, or all of them (`dpsel select` and "
+        "`dpsel preprocess`: with --classes A,B,C; `dpsel evaluate`: --encode-target), or give "
+        "a numeric column\n"
     )
     assert dpsel("select", path, *ASK, "--positive", "ill").code == 0
     unseen = dpsel("select", path, *ASK, "--positive", "il")
