@@ -127,6 +127,8 @@ class Plan:
     balance: Balance | None = None
     like: str | None = None
     """The public stand-in, if there is one."""
+    assumed: tuple[str, ...] = ()
+    """The features of the stand-in that count as right, if nobody named them."""
 
     @property
     def by_chance(self) -> float:
