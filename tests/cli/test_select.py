@@ -16,6 +16,7 @@ from dpsel.errors import UsageError
 from tests.cli.conftest import ROOT, Dpsel
 
 BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
+VISITS = ROOT / "sample_data" / "visits.csv"
 RAW = ROOT / "sample_data" / "synthetic_raw.csv"
 BOUNDS = ROOT / "sample_data" / "bounds.toml"
 PLANTED = ["x01", "x03", "x07", "x08", "x13", "x15", "x30", "x33"]
@@ -96,7 +97,7 @@ def test_public_bounds_make_the_guarantee_cover_everything(dpsel: Dpsel) -> None
 
 def test_the_rows_that_are_needed_are_told_in_plain_words(dpsel: Dpsel) -> None:
     one = dpsel("select", BOUNDED, "--target", "y", "--k", 1, "--epsilon", 500)
-    assert one.err.endswith(" takes about 1 row\n")
+    assert " takes about 1 row; but this epsilon hardly protects: " in one.err
     every = dpsel("select", BOUNDED, "--target", "y", "--k", 40, "--epsilon", 1)
     assert every.err == "note: k is 40, the number of features: all of them are selected\n"
     some = dpsel("select", BOUNDED, "--target", "y", "--up-to", 40, "--epsilon", 1)
@@ -181,6 +182,18 @@ def test_columns_can_be_chosen_and_left_out(dpsel: Dpsel) -> None:
 def test_names_and_indices_come_one_a_line(dpsel: Dpsel) -> None:
     assert dpsel("select", BOUNDED, *ASK, "--format", "names").out.split("\n") == [*PLANTED, ""]
     assert dpsel("select", BOUNDED, *ASK, "--format", "indices").out.startswith("1\n3\n7\n")
+
+
+def test_the_holder_hears_that_a_very_large_epsilon_hardly_protects(dpsel: Dpsel) -> None:
+    asked = ("select", VISITS, "--target", "came_back", "--positive", "yes", "--k", 3)
+    note = (
+        "takes about 1 row; but this epsilon hardly protects: one row may make a result exp(1000) "
+        "times as likely; usual are 0.1 to 10\n"
+    )
+    assert dpsel(*asked, "--epsilon", 1000).err.endswith(note)
+    assert "hardly protects" not in dpsel(*asked, "--epsilon", 20).err
+    # It is advice, not a problem with this run.
+    assert dpsel(*asked, "--epsilon", 1000, "--quiet").err == ""
 
 
 def test_a_text_target_needs_a_label(dpsel: Dpsel, tmp_path: Path) -> None:
