@@ -175,8 +175,8 @@ class Job(ABC):
             self._reporter.warn("there are no rows, so the picks are no better than chance")
         elif label is not None and not label_seen:
             self._reporter.warn(
-                f"no row has the label '{label}' in '{target}', so the picks are no better than "
-                "chance"
+                f"no row has the label '{label}' in '{target}' (upper and lower case differ), so "
+                "the picks are no better than chance"
             )
         elif unusable > _MOST_OF_TARGET:
             why = _why_unusable(self._request.coding, stump=self._request.score == STUMP)

@@ -73,7 +73,8 @@ def test_a_target_without_numbers_or_without_the_label_is_noted_by_baselines_too
         "with --positive"
     )
     assert dpsel(*asked, "--positive", "il").err.splitlines()[-1] == (
-        "note: no row has the label 'il' in 'y', so the picks are no better than chance"
+        "note: no row has the label 'il' in 'y' (upper and lower case differ), so the picks are no "
+        "better than chance"
     )
     path.write_text("x,y\n")
     assert dpsel(*asked).err.splitlines()[-1] == (

@@ -212,7 +212,8 @@ def test_a_text_target_needs_a_label(dpsel: Dpsel, tmp_path: Path) -> None:
     unseen = dpsel("select", path, *ASK, "--positive", "il")
     assert unseen.code == 0
     assert unseen.err == (
-        "note: no row has the label 'il' in 'y', so the picks are no better than chance\n"
+        "note: no row has the label 'il' in 'y' (upper and lower case differ), so the picks are no "
+        "better than chance\n"
     )
     # The picks were paid for and are of no use: nothing hides that.
     assert dpsel("select", path, *ASK, "--positive", "il", "--quiet").err == unseen.err
