@@ -156,6 +156,8 @@ _WORD = r"'[^']*'|[A-Z][A-Z,]*\b|[0-9]+\b|[a-z][a-z-]*\b(?:\|[a-z-]+)*"
 _FLAG = rf"--(?P<flag>[a-z][a-z-]*[a-z]|[a-z])\b(?: (?P<word>{_WORD}))?"
 _NAME = r"(?<![\w-])(?P<name>[a-z]+(?:-[a-z]+)+)(?![\w-])"
 _TABLE = r"\b(?P<table>INPUT|TABLE)\b"
+# Flags without a value, which messages of other functions name too.
+_SWITCHES = ("as-is", "encode-target")
 # The commands without a Python function.
 _SHELL_ONLY = ("dictionary",)
 _REWRITTEN = re.compile("|".join([_QUOTED, _COMMAND, _FLAG, _NAME, _TABLE]))
@@ -178,7 +180,8 @@ def in_python(message: str, records: Records = ()) -> str:
             return f"`{_function(found['command'], rest)}`"
         if not found["flag"]:
             return found[0]
-        name, kind = known.get(found["flag"], (found["flag"].replace("-", "_"), None))
+        other = bool if found["flag"] in _SWITCHES else None
+        name, kind = known.get(found["flag"], (found["flag"].replace("-", "_"), other))
         if kind is bool:
             return f"{name}=True{_after(found)}"
         value = _written(found["word"], kind)

@@ -218,6 +218,13 @@ def test_messages_speak_python(message: str, said: str) -> None:
     assert in_python(said, RECORDS) == said
 
 
+def test_switches_of_other_functions_are_true_and_not_left_open() -> None:
+    with pytest.raises(dpsel.InputError, match=r"`dpsel\.evaluate`: encode_target=True\)"):
+        dpsel.select(pl.read_csv(VISITS), target="ward", k=1, epsilon=1)
+    said = in_python("a table that `dpsel preprocess` wrote without --as-is")
+    assert said == "a table that `dpsel.preprocess` wrote without as_is=True"
+
+
 def written_messages() -> set[str]:
     """Return every text with a flag in it that a folder below the command line holds."""
     found = set()

@@ -5,6 +5,7 @@ For the data holder only: the tables are stamped as not for release.
 
 import io
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -127,11 +128,20 @@ def _sentence(dataset: str, methods: Mapping[str, Sequence[Row]]) -> str:
     even = "" if enough else "even "
     k = shown["k"]
     of_k = "the pick is" if k == 1 else f"of {k} picks are"
-    most = f" (at most {shown['true_size']} can be)" if shown["true_size"] < k else ""
+    most = ""
+    if shown["true_size"] < k:
+        most = f" (at most {shown['true_size']} can be{_as_strong(shown['relative_correlation'])})"
     return (
         f"{dataset}, k = {k}: {even}at epsilon {shown['epsilon']:g} {_right(shown)} {of_k} "
         f"right{most}, by {method}{_random(cells)}."
     )
+
+
+def _as_strong(relative: float | None) -> str:
+    """Return in words how good picks are of which few can count as right."""
+    if relative is None or math.isnan(relative):
+        return ""
+    return f"; the picks correlate with the target {100 * relative:.0f} % as much as the best do"
 
 
 def _mean(cells: Sequence[Row]) -> float:

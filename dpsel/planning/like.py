@@ -1,6 +1,6 @@
 """Plans with a stand-in: a public or synthetic table, from whose rows tables are resampled."""
 
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +49,8 @@ class StandInTable:
     right: IntArray = field(repr=False)
     effects: FloatArray = field(repr=False)
     """How strongly each of the right features is correlated with the target."""
+    assumed: tuple[str, ...] = ()
+    """The names of the right features, if nobody named them."""
 
 
 def read_stand_in(stand_in: StandIn, k: int, reporter: Reporter) -> StandInTable:
@@ -72,8 +74,10 @@ def read_stand_in(stand_in: StandIn, k: int, reporter: Reporter) -> StandInTable
     check_k(k, len(data.features))
     check_at_least(2, len(rows.y), "the stand-in's rows")
     found = correlations(np.nan_to_num(rows.X), np.nan_to_num(rows.y))
+    assumed: tuple[str, ...] = ()
     if stand_in.truth is None:
         right = np.argsort(-found)[:k]
+        assumed = tuple(data.features[place] for place in right)
     else:
         names = tuple(part.strip() for part in stand_in.truth.split(",") if part.strip())
         known = Truth("names", names=names).found(rows, data.features).known
@@ -82,7 +86,7 @@ def read_stand_in(stand_in: StandIn, k: int, reporter: Reporter) -> StandInTable
     if not len(right):
         raise UsageError("--truth names no column")
     bounds = _bounds(rows, data.target)
-    return StandInTable(place, rows, bounds, data.target, right, found[right])
+    return StandInTable(place, rows, bounds, data.target, right, found[right], assumed)
 
 
 def _bounds(rows: DataSet, target: Target) -> Bounds:
@@ -151,7 +155,7 @@ def make_like_plan(
             shares.append(np.array(each).T)
             tick()
         curves[method] = curve_of(epsilons, *shares)
-    return completed(request, curves, tick, like=table.place)
+    return replace(completed(request, curves, tick, like=table.place), assumed=table.assumed)
 
 
 def _shares(

@@ -127,6 +127,8 @@ class Plan:
     balance: Balance | None = None
     like: str | None = None
     """The public stand-in, if there is one."""
+    assumed: tuple[str, ...] = ()
+    """The features of the stand-in that count as right, if nobody named them."""
 
     @property
     def by_chance(self) -> float:
@@ -365,7 +367,7 @@ def advise(curves: Mapping[Method, Curve], request: PlanRequest) -> Advice:
     shares = ", ".join(f"{method} {100 * mean[method]:.0f} %" for method in curves)
     why = f"most right picks over these epsilons ({shares})"
     if mean[chosen] < most:
-        why = f"as many right picks as any, up to {100 * _ALIKE:.0f} % ({shares}), without bounds"
+        why = f"as many right picks as any, within {100 * _ALIKE:.0f} % ({shares}), without bounds"
     return Advice(chosen, why + _exception(chosen, curves, request.find))
 
 

@@ -10,6 +10,7 @@ from dpsel.planning.request import TargetKind, auc_of_correlation, odds
 from dpsel.selection.options import Method
 
 _WIDTH = 80
+_MOST_NAMED = 10
 
 
 def plan_text(plan: Plan) -> str:
@@ -62,7 +63,15 @@ def opened_words(plan: Plan) -> str:
     """Return in words which tables were opened."""
     if plan.like is None:
         return "No table was opened."
-    return f"No table was opened but {plan.like}, which must be public or synthetic."
+    opened = f"No table was opened but {plan.like}, which must be public or synthetic."
+    if not plan.assumed:
+        return opened
+    more = len(plan.assumed) - _MOST_NAMED
+    named = ", ".join(plan.assumed[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return (
+        f"{opened} What matters there was not named: it was taken to be what correlates most with "
+        f"its target ({named}), which favors dp-sis."
+    )
 
 
 def heading_words(plan: Plan) -> str:

@@ -179,15 +179,20 @@ class BaselineJob(Job):
         with super().opened() as table:
             yield table
 
+    def _with_and_without_bounds(self) -> tuple[str, str]:
+        """Name the method: its score is not the user's choice."""
+        return f"the method {self._baseline.method}", "`dpsel select`"
+
     def read(self, table: Table) -> AllRows:
         """Read all rows, clipped to their bounds unless the method uses raw values."""
         request = self._request
         raw = self._baseline.method is Baseline.DPKENDALL
+        rows = RowReader(request.coding)
         with unchanged(table.sources):
             X, y, cells = read_matrix(
                 table,
                 self._layout,
-                RowReader(request.coding),
+                rows,
                 self._reporter,
                 request.threads,
                 copies=_COPIES,
@@ -195,6 +200,8 @@ class BaselineJob(Job):
                 change=None if raw else partial(_bounded, self._bounds),
             )
         self._note_cells(cells, table.provenance)
+        unusable = cells.unusable_targets
+        self._warn_of_target(rows=cells.any_rows, label_seen=rows.label_seen, unusable=unusable)
         return AllRows(X, y, self._guarantee(table.provenance))
 
     def release(self, rows: AllRows) -> Selection:

@@ -19,7 +19,7 @@ from dpsel.core.guarantee import Guarantee, check_k
 from dpsel.core.release import DrawnBy, release, usual_arithmetic
 from dpsel.core.row_ranks import ranked
 from dpsel.core.scores.base import KeepsRows, Score, Scores, WorksAtTheEnd
-from dpsel.core.scores.registry import find_score
+from dpsel.core.scores.registry import STUMP, find_score
 from dpsel.core.selection import Question, Selection
 from dpsel.errors import UsageError
 from dpsel.records import frozen
@@ -123,13 +123,29 @@ class Job(ABC):
     def checked(self, table: Table, account: NoAccount) -> Iterator[None]:
         """Check columns, bounds, scope and k, by public facts only, and get ready to read."""
         self._layout, self._features = _chosen_columns(table, self._request, self._reporter)
-        _refuse_unbounded(table, self._request)
+        if find_score(self._request.score).needs_bounds and not self._request.wanted.bounded:
+            self._refuse_unbounded(table)
         _refuse_partial_scope(table, self._request, account)
         self._bounds = _bounds_of(table, self._layout, self._request)
         if find_score(self._request.score).all_rows:
             # An invalid memory size in the environment is refused before anything is charged.
             memory_asked()
         yield
+
+    def _refuse_unbounded(self, table: Table) -> None:
+        """Refuse a table that was not preprocessed, for a method that needs bounds."""
+        made = claimed_record(table)
+        if made is None or not made.bounded:
+            scaled = "" if made is None else " without --as-is"
+            needs, needs_none = self._with_and_without_bounds()
+            raise UsageError(
+                f"{needs} needs public bounds: give --bounds FILE, or --lower and --upper, or a "
+                f"table that `dpsel preprocess` wrote{scaled}; {needs_none} needs none"
+            )
+
+    def _with_and_without_bounds(self) -> tuple[str, str]:
+        """Return in words what needs bounds here, and what the user can do without them."""
+        return f"the score {self._request.score}", "the method stump"
 
     @abstractmethod
     def read(self, table: Table) -> Any:
@@ -159,11 +175,11 @@ class Job(ABC):
             self._reporter.warn("there are no rows, so the picks are no better than chance")
         elif label is not None and not label_seen:
             self._reporter.warn(
-                f"no row has the label '{label}' in '{target}', so the picks are no better than "
-                "chance"
+                f"no row has the label '{label}' in '{target}' (upper and lower case differ), so "
+                "the picks are no better than chance"
             )
         elif unusable > _MOST_OF_TARGET:
-            why = _why_unusable(self._request.coding)
+            why = _why_unusable(self._request.coding, stump=self._request.score == STUMP)
             self._reporter.warn(f"{unusable:.0%} of the cells of '{target}' are {why}")
 
 
@@ -185,7 +201,7 @@ class SelectJob(Job):
         for note in result.notes:
             self._reporter.note(note)
         self._note_cells(result.cells, result.provenance)
-        unusable = float(result.cells.shares()[1:, -1].sum())
+        unusable = result.cells.unusable_targets
         self._warn_of_target(
             rows=result.cells.any_rows, label_seen=result.label_seen, unusable=unusable
         )
@@ -296,20 +312,6 @@ def _bounds_of(table: Table, layout: Layout, request: Request) -> Bounds:
     return replace(bounds, two_classes=request.coding.two_classes)
 
 
-def _refuse_unbounded(table: Table, request: Request) -> None:
-    """Refuse a score that needs bounds if none are given and the table is not preprocessed."""
-    if request.wanted.bounded or not find_score(request.score).needs_bounds:
-        return
-    made = claimed_record(table)
-    if made is None or not made.bounded:
-        scaled = "" if made is None else " without --as-is"
-        raise UsageError(
-            f"the score {request.score} needs public bounds: give --bounds FILE, or --lower and "
-            f"--upper, or a table that `dpsel preprocess` wrote{scaled}; "
-            "the method stump needs none"
-        )
-
-
 def _refuse_partial_scope(table: Table, request: Request, account: NoAccount) -> None:
     """Refuse a table without an end-to-end guarantee, if the account demands one.
 
@@ -325,13 +327,14 @@ def _refuse_partial_scope(table: Table, request: Request, account: NoAccount) ->
     account.refuse_partial(request.guarantee.scope if scope is None else scope)
 
 
-def _why_unusable(coding: TargetCoding) -> str:
-    """Return in words why a target cannot be used, and what to do if labels were not named."""
+def _why_unusable(coding: TargetCoding, *, stump: bool) -> str:
+    """Return in words why a target cannot be used, and what to do if labels were not named.
+
+    Only `stump` takes a list of classes.
+    """
     if coding.classes is not None:
         return "missing or not among the classes"
     if coding.positive is not None:
         return "missing"
-    return (
-        "missing or not numbers; if they are labels, name one with --positive, or all with "
-        "--classes"
-    )
+    classes = ", or all with --classes" if stump else ""
+    return f"missing or not numbers; if they are labels, name one with --positive{classes}"

@@ -16,6 +16,9 @@ from dpsel.tables.opening import unchanged
 from dpsel.tables.table import Table
 from dpsel.tables.whole_columns import WholeColumns
 
+# Beyond this epsilon, the odds of a guess about one row may change by a factor above 10^8.
+_HARDLY_PRIVATE = 20.0
+
 
 class StumpJob(Job):
     """A job that first finds the weights of the target, and then scores column by column."""
@@ -60,12 +63,12 @@ class StumpJob(Job):
         if k == d and self._request.stump is not None and not self._request.stump.up_to:
             self._reporter.hint(f"k is {k}, the number of features: all of them are selected")
             return
-        guarantee = self._request.guarantee
+        guarantee, epsilon = self._request.guarantee, self._request.guarantee.epsilon
         moved = stump_sensitivity(guarantee.neighbors, guarantee.unit) // UNIT
-        rows = moved * rows_needed(k, d, guarantee.epsilon)
+        rows = moved * rows_needed(k, d, epsilon)
         self._reporter.hint(
-            f"to select {k} of {d} features at epsilon {guarantee.epsilon:g} better than by chance "
-            f"takes about {rows:,} row{'' if rows == 1 else 's'}"
+            f"to select {k} of {d} features at epsilon {epsilon:g} better than by chance "
+            f"takes about {rows:,} row{'' if rows == 1 else 's'}{_hardly_private(epsilon)}"
         )
 
     def _note_problems(self, private: "ColumnsToScore") -> None:
@@ -92,6 +95,16 @@ class StumpJob(Job):
             labels = "label" if len(unseen) == 1 else "labels"
             target = self._request.wanted.target
             self._reporter.note(f"no row has the {labels} {listed(unseen)} in '{target}'")
+
+
+def _hardly_private(epsilon: float) -> str:
+    """Return what to say about an epsilon that hardly protects."""
+    if epsilon <= _HARDLY_PRIVATE:
+        return ""
+    return (
+        f"; but this epsilon hardly protects: one row may make a result exp({epsilon:g}) times as "
+        "likely; usual are 0.1 to 10"
+    )
 
 
 class ColumnsToScore:

@@ -88,6 +88,11 @@ class CellCounts:
         """Return whether there are any rows."""
         return bool(self._counts[_CELLS, -1])
 
+    @property
+    def unusable_targets(self) -> float:
+        """Return the share of the target's cells that are missing or unreadable."""
+        return float(self.shares()[1:, -1].sum())
+
     def shares(self) -> FloatArray:
         """Return the shares of each column's cells that are clipped, missing and unreadable."""
         cells, clipped, no_number, texts, unreadable = self._counts / 1.0

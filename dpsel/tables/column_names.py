@@ -15,8 +15,9 @@ def position_of(names: Sequence[str], name: str, option: str, label: str) -> int
     hint = _hint(name, names)
     if option == "--target" and not hint:
         hint = (
-            "; `dpsel dictionary init` lists its columns. If its rows are features, as in genes x "
-            "samples, transpose it first: `dpsel preprocess --features-in rows --as-is`"
+            "; `dpsel dictionary init` lists its columns. The first line of a CSV must name them: "
+            "remove lines above it. If its rows are features, as in genes x samples, transpose it "
+            "first: `dpsel preprocess --features-in rows --as-is`"
         )
     raise UsageError(f"{option}: {label} has no column '{name}'{hint}")
 

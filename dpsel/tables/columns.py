@@ -319,8 +319,9 @@ def _refuse_target(target: Column, label: str, *, labels: bool) -> None:
     if not labels and target.kind not in (Kind.NUMBER, Kind.UNKNOWN):
         raise InputError(
             f"{label}: the target '{target.name}' holds {target.kind.value}; "
-            "name one of its labels with --positive LABEL, or all of them with --classes A,B,C "
-            "(`dpsel select`, `dpsel preprocess`), or give a numeric column"
+            "name one of its labels with --positive LABEL, or all of them (`dpsel select` and "
+            "`dpsel preprocess`: with --classes A,B,C; `dpsel evaluate`: --encode-target), or give "
+            "a numeric column"
         )
 
 

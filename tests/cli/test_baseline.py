@@ -46,6 +46,42 @@ def test_sis_takes_the_largest_scores_without_privacy(dpsel: Dpsel) -> None:
     assert found["no_guarantee_because"] == "the method was run without privacy"
 
 
+@pytest.mark.parametrize("method", ["sis", "lasso", "two-stage"])
+def test_a_raw_table_is_refused_in_words_that_a_user_of_baseline_knows(
+    method: str, dpsel: Dpsel
+) -> None:
+    private = ("--epsilon", 1, "--blocks", 5) if method == "two-stage" else ()
+    refused = dpsel("baseline", RAW, "--target", "y", "--k", 2, "--method", method, *private)
+    assert refused.code == 2
+    assert refused.err.splitlines()[-1] == (
+        f"error: the method {method} needs public bounds: give --bounds FILE, or --lower and "
+        "--upper, or a table that `dpsel preprocess` wrote; `dpsel select` needs none"
+    )
+
+
+@pytest.mark.parametrize("method", ["dpkendall", "sis", "two-stage"])
+def test_a_target_without_numbers_or_without_the_label_is_noted_by_baselines_too(
+    method: str, dpsel: Dpsel, tmp_path: Path
+) -> None:
+    (path := tmp_path / "t.csv").write_text("x,y\n1,ill\n2,well\n3,ill\n")
+    private = {"dpkendall": ("--epsilon", 1), "sis": UNIT}
+    options = private.get(method, ("--epsilon", 1, "--blocks", 2, *UNIT))
+    asked = ("baseline", path, "--target", "y", "--k", 1, "--method", method, *options)
+    # `baseline` has no --classes, which `select` would offer here.
+    assert dpsel(*asked).err.splitlines()[-1] == (
+        "note: 100% of the cells of 'y' are missing or not numbers; if they are labels, name one "
+        "with --positive"
+    )
+    assert dpsel(*asked, "--positive", "il").err.splitlines()[-1] == (
+        "note: no row has the label 'il' in 'y' (upper and lower case differ), so the picks are no "
+        "better than chance"
+    )
+    path.write_text("x,y\n")
+    assert dpsel(*asked).err.splitlines()[-1] == (
+        "note: there are no rows, so the picks are no better than chance"
+    )
+
+
 def test_the_holder_hears_when_nothing_decided_a_selection(dpsel: Dpsel, tmp_path: Path) -> None:
     # All cells are above 1, and so is the target: after clipping all columns are alike.
     frame = pl.DataFrame({f"x{i}": [2.0 + i, 3.0, 4.0] for i in range(5)})

@@ -127,8 +127,8 @@ CASES: list[tuple[int, str, tuple[str, ...]]] = [
     (
         3,
         "text.parquet: the target 'ward' holds text; name one of its labels with "
-        "--positive LABEL, or all of them with --classes A,B,C (`dpsel select`, "
-        "`dpsel preprocess`), or give a numeric column",
+        "--positive LABEL, or all of them (`dpsel select` and `dpsel preprocess`: with --classes "
+        "A,B,C; `dpsel evaluate`: --encode-target), or give a numeric column",
         ("text.parquet", "--target", "ward", *ASK[2:]),
     ),
     (3, "t.csv: no feature column is left besides the target", ("t.csv", *ASK, "--exclude", "*")),

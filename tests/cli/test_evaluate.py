@@ -601,10 +601,13 @@ def test_a_model_uses_the_words_that_were_picked_on_unseen_rows(dpsel: Dpsel, sc
     assert stump["unseen"] > stump["unseen_sis"] + 0.02
 
 
-def test_a_target_of_words_is_still_refused(dpsel: Dpsel) -> None:
+def test_a_target_of_words_is_still_refused_with_the_options_that_evaluate_has(
+    dpsel: Dpsel,
+) -> None:
     done = dpsel("evaluate", VISITS, "--target", "came_back", *README[4:])
     assert done.code == 3
     assert done.err.startswith("error: visits.csv: the target 'came_back' holds text; name one of")
+    assert "`dpsel evaluate`: --encode-target" in done.err
 
 
 def test_all_formats_of_a_raw_table_give_the_same_results(dpsel: Dpsel, tmp_path: Path) -> None:

@@ -661,8 +661,8 @@ ERRORS = [
     (
         3,
         "text.csv: the target 'y' holds text; name one of its labels with --positive LABEL, or "
-        "all of them with --classes A,B,C (`dpsel select`, `dpsel preprocess`), or give a numeric "
-        "column",
+        "all of them (`dpsel select` and `dpsel preprocess`: with --classes A,B,C; `dpsel "
+        "evaluate`: --encode-target), or give a numeric column",
         ("text.csv", "out.csv", "--target", "y"),
     ),
     (

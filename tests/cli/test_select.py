@@ -16,6 +16,7 @@ from dpsel.errors import UsageError
 from tests.cli.conftest import ROOT, Dpsel
 
 BOUNDED = ROOT / "sample_data" / "synthetic_bounded.parquet"
+VISITS = ROOT / "sample_data" / "visits.csv"
 RAW = ROOT / "sample_data" / "synthetic_raw.csv"
 BOUNDS = ROOT / "sample_data" / "bounds.toml"
 PLANTED = ["x01", "x03", "x07", "x08", "x13", "x15", "x30", "x33"]
@@ -96,7 +97,7 @@ def test_public_bounds_make_the_guarantee_cover_everything(dpsel: Dpsel) -> None
 
 def test_the_rows_that_are_needed_are_told_in_plain_words(dpsel: Dpsel) -> None:
     one = dpsel("select", BOUNDED, "--target", "y", "--k", 1, "--epsilon", 500)
-    assert one.err.endswith(" takes about 1 row\n")
+    assert " takes about 1 row; but this epsilon hardly protects: " in one.err
     every = dpsel("select", BOUNDED, "--target", "y", "--k", 40, "--epsilon", 1)
     assert every.err == "note: k is 40, the number of features: all of them are selected\n"
     some = dpsel("select", BOUNDED, "--target", "y", "--up-to", 40, "--epsilon", 1)
@@ -183,6 +184,18 @@ def test_names_and_indices_come_one_a_line(dpsel: Dpsel) -> None:
     assert dpsel("select", BOUNDED, *ASK, "--format", "indices").out.startswith("1\n3\n7\n")
 
 
+def test_the_holder_hears_that_a_very_large_epsilon_hardly_protects(dpsel: Dpsel) -> None:
+    asked = ("select", VISITS, "--target", "came_back", "--positive", "yes", "--k", 3)
+    note = (
+        "takes about 1 row; but this epsilon hardly protects: one row may make a result exp(1000) "
+        "times as likely; usual are 0.1 to 10\n"
+    )
+    assert dpsel(*asked, "--epsilon", 1000).err.endswith(note)
+    assert "hardly protects" not in dpsel(*asked, "--epsilon", 20).err
+    # It is advice, not a problem with this run.
+    assert dpsel(*asked, "--epsilon", 1000, "--quiet").err == ""
+
+
 def test_a_text_target_needs_a_label(dpsel: Dpsel, tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     frame = pl.read_parquet(BOUNDED)
@@ -191,14 +204,16 @@ def test_a_text_target_needs_a_label(dpsel: Dpsel, tmp_path: Path) -> None:
     assert (refused.code, refused.out) == (3, "")
     assert refused.err == (
         "error: t.parquet: the target 'y' holds text; "
-        "name one of its labels with --positive LABEL, or all of them with --classes A,B,C "
-        "(`dpsel select`, `dpsel preprocess`), or give a numeric column\n"
+        "name one of its labels with --positive LABEL, or all of them (`dpsel select` and "
+        "`dpsel preprocess`: with --classes A,B,C; `dpsel evaluate`: --encode-target), or give "
+        "a numeric column\n"
     )
     assert dpsel("select", path, *ASK, "--positive", "ill").code == 0
     unseen = dpsel("select", path, *ASK, "--positive", "il")
     assert unseen.code == 0
     assert unseen.err == (
-        "note: no row has the label 'il' in 'y', so the picks are no better than chance\n"
+        "note: no row has the label 'il' in 'y' (upper and lower case differ), so the picks are no "
+        "better than chance\n"
     )
     # The picks were paid for and are of no use: nothing hides that.
     assert dpsel("select", path, *ASK, "--positive", "il", "--quiet").err == unseen.err

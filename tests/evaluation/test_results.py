@@ -40,8 +40,15 @@ def test_it_says_what_the_best_method_finds_and_where_it_finds_nothing() -> None
         # Two features are true: no more can be found.
         (
             {1.0: 0.39},
-            {"true_size": 2},
+            {"true_size": 2, "relative_correlation": None},
             "at epsilon 1 about 2 of 5 picks are right (at most 2 can be), by m.",
+        ),
+        # Then other picks may be just as good.
+        (
+            {1.0: 0.39},
+            {"true_size": 2, "relative_correlation": 0.987},
+            "at epsilon 1 about 2 of 5 picks are right (at most 2 can be; the picks correlate with "
+            "the target 99 % as much as the best do), by m.",
         ),
         (
             {0.1: 0.05, 1.0: 0.9},

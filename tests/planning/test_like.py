@@ -1,5 +1,6 @@
 """Plans with a public stand-in."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from dpsel.errors import InputError, UsageError
 from dpsel.planning.like import make_like_plan, make_like_request, read_stand_in
 from dpsel.planning.options import Guesses, Simulation, StandIn, TargetGuess, Wish
+from dpsel.planning.text import guessed_words
 from dpsel.reporter import Reporter
 from dpsel.selection.options import Method
 
@@ -37,6 +39,19 @@ def test_its_strongest_features_are_right_and_found(stand_in: StandIn) -> None:
     assert plan.to_dict()["guessed"]["like"] == stand_in.like
     for method in (Method.STUMP, Method.KENDALL, Method.DP_SIS):
         assert plan.curves[method].at(20.0)[1] == 1.0
+
+
+def test_a_plan_names_what_was_taken_to_matter_unless_the_user_did(stand_in: StandIn) -> None:
+    def words(stand_in: StandIn) -> str:
+        table = read_stand_in(stand_in, 2, Reporter())
+        request = make_like_request(WISH, Guesses(), TargetGuess(), FEW, table)
+        return guessed_words(make_like_plan(request, table))
+
+    by_default = words(stand_in)
+    assert by_default.endswith(
+        ("with its target (x2, x5), which favors dp-sis.", "(x5, x2), which favors dp-sis.")
+    )
+    assert words(replace(stand_in, truth="x2,x5")).endswith("which must be public or synthetic.")
 
 
 def test_columns_of_words_are_refused_in_terms_of_a_plan(tmp_path: Path) -> None:

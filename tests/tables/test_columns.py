@@ -92,8 +92,9 @@ def test_names_and_globs_choose_features_in_the_table_s_order(
         ({"target": "Y"}, "--target: t has no column 'Y'; did you mean 'y'?"),
         (
             {"target": "zzzzz"},
-            "--target: t has no column 'zzzzz'; `dpsel dictionary init` lists its columns. If its "
-            "rows are features, as in genes x samples, transpose it first: "
+            "--target: t has no column 'zzzzz'; `dpsel dictionary init` lists its columns. The "
+            "first line of a CSV must name them: remove lines above it. If its rows are features, "
+            "as in genes x samples, transpose it first: "
             "`dpsel preprocess --features-in rows --as-is`",
         ),
         ({"person": "zzzzz"}, "--person: t has no column 'zzzzz'"),
