@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from dpsel import __version__
-from dpsel.cli.forms import PlainCommand, PlainGroup
+from dpsel.cli.forms import PlainCommand, PlainGroup, help_if_alone
 from dpsel.cli.terminal import say
 from dpsel.errors import DpselError, ReaderGoneError, UsageError
 from dpsel.system.output import stdout_failure
@@ -66,7 +66,14 @@ def add_command(app: typer.Typer, name: str) -> None:
     for registered in command.registered_commands:
         registered.cls = PlainCommand
         registered.help = _unwrapped(registered.callback.__doc__ if registered.callback else "")
-    app.add_typer(command, name=name, cls=PlainGroup)
+    app.add_typer(
+        command,
+        name=name,
+        cls=PlainGroup,
+        help=COMMANDS[name],
+        callback=help_if_alone,
+        invoke_without_command=True,
+    )
 
 
 def commands_within(name: str) -> list[str]:
