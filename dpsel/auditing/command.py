@@ -10,7 +10,7 @@ from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from dpsel.auditing.certificate import Certificate, Check, plain_cells
+from dpsel.auditing.certificate import Certificate, Check, Drawn, certified, plain_cells
 from dpsel.auditing.file_pairs import (
     PERSON,
     TARGET,
@@ -23,9 +23,7 @@ from dpsel.auditing.file_pairs import (
 from dpsel.auditing.loss import Outcome, OutcomeCounts
 from dpsel.auditing.mechanism import (
     TINY_EPSILON,
-    Drawn,
     DrawTask,
-    certified,
     count_outcomes,
     draws_seed,
 )

@@ -55,6 +55,16 @@ class MechanismTarget:
         """Return the delta of the guarantee."""
         return float(self.parameters.get("delta", 0.0))
 
+    def to_dict(self, d: int) -> dict[str, Any]:
+        """Return the mechanism for d features as plain values."""
+        return {
+            "mechanism": {"name": self.name, **self.parameters},
+            "d": d,
+            "k": self.k,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+        }
+
     def _drawn_by_law(self, x: Sequence[float], draws: int, seed: int | None) -> IntArray:
         """Return draws of the printed algorithm by its exact law: it is not implemented."""
         law = self.law(x)
