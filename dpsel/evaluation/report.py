@@ -131,7 +131,7 @@ def report_facts(sweep: "Sweep", results: "pl.DataFrame") -> list[tuple[str, str
 
 # A table with more rows than this is collapsed at first.
 FOLD = 60
-_NONE = "\N{EN DASH}"
+_DASH = "\N{EN DASH}"
 
 
 @frozen
@@ -150,7 +150,7 @@ def _decimals(name: str, places: int) -> Callable[[dict[str, Any]], str]:
     def cell(row: dict[str, Any]) -> str:
         value = row[name]
         # NaN is the only value that differs from itself.
-        return _NONE if value is None or value != value else f"{value:.{places}f}"
+        return _DASH if value is None or value != value else f"{value:.{places}f}"
 
     return cell
 
@@ -330,14 +330,13 @@ def report_html(
     results: "pl.DataFrame",
     figures: list[ReportFigure],
     notes: list[str],
-    words: Sequence[str] = (),
+    conclusions: Sequence[str] = (),
 ) -> str:
     """Return the page: a banner that it is not private, conclusions, notes, figures and results.
 
-    `words` are the conclusions, one sentence each. All arguments are plain text; the names of data
-    sets, methods and features may contain anything.
+    All arguments are plain text; the names of data sets, methods and features may contain anything.
     """
-    sections = [f'<p class="conclusion">{safe(sentence)}</p>' for sentence in words]
+    sections = [f'<p class="conclusion">{safe(sentence)}</p>' for sentence in conclusions]
     sections.append(facts_table(facts))
     if notes:
         items = "\n".join(f"<li>{safe(note)}</li>" for note in notes)

@@ -69,10 +69,11 @@ class Curve:
 
 
 def first_reached(x: FloatArray, values: FloatArray, least: float) -> float | None:
-    """Return the x at which a rising line through points reaches a value; None if it does not."""
-    place = int(np.searchsorted(values, least))
-    if place == len(values):
+    """Return the x at which a line through points first reaches a value; None if it does not."""
+    reached = np.flatnonzero(values >= least)
+    if not reached.size:
         return None
+    place = int(reached[0])
     if place == 0:
         return float(x[0])
     share = (least - values[place - 1]) / (values[place] - values[place - 1])
