@@ -16,7 +16,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 from dpsel.cli.forms import arguments_of, options_of
 from dpsel.errors import InputError
-from dpsel.system.text import nearest, parsed, text_of
+from dpsel.system.text import did_you_mean, parsed, text_of
 
 # Metavars of options that take a list with commas.
 _LISTS = ("LIST", "NAMES", "A,B,C")
@@ -52,8 +52,7 @@ def read_config(
         if isinstance(value, dict):
             raise InputError(f"{label}: [{key}]: options are not in sections")
         if word not in options:
-            near = nearest(word, list(options))
-            hint = "" if near is None else f"; did you mean '{near}'?"
+            hint = did_you_mean(word, list(options))
             raise InputError(f"{label}: there is no option '{key}'{hint}")
         option, what = options[word], f"{label}: {word}"
         if isinstance(value, list) and option.metavar in _LISTS and not option.multiple:
