@@ -55,12 +55,7 @@ def preprocess_table(
             for the data holder only.
         Tested by: tests/cli/test_preprocess.py
     """
-    open_again = raw.opener(labels_are_numbers=not request.wanted.labels)
-    if request.as_is and not raw.transposed:
-        raise UsageError(
-            "--as-is is for tables that have to be transposed: give --features-in rows, if a row "
-            "is a feature; else `dpsel select` reads this table as it is"
-        )
+    open_again = _opener(raw, request)
     prepared = prepare(open_again, request, reporter)
     try:
         writer = open_writer(outputs, prepared.names, prepared.provenance, prepared.passed_type)
@@ -83,13 +78,24 @@ def preprocess_in_memory(
         Guarantee: none, as for `preprocess_table`.
         Tested by: tests/test_python.py
     """
-    open_again = raw.opener(labels_are_numbers=not request.wanted.labels)
+    open_again = _opener(raw, request)
     prepared = prepare(open_again, request, reporter)
     made = prepared.provenance
     writer = MemoryWriter(prepared.names, made, prepared.passed_type, single=single)
     changes = write_prepared(open_again, prepared, writer, reporter, request.threads)
     _report(raw, request.wanted.target, prepared, changes, reporter)
     return writer.table(), made
+
+
+def _opener(raw: RawTable, request: PreprocessRequest) -> Opener:
+    """Return a function that opens the table; refuse `--as-is` if it would change nothing."""
+    open_again = raw.opener(labels_are_numbers=not request.wanted.labels)
+    if request.as_is and not raw.transposed:
+        raise UsageError(
+            "--as-is is for tables that have to be transposed: give --features-in rows, if a row "
+            "is a feature; else `dpsel select` reads this table as it is"
+        )
+    return open_again
 
 
 def _report(
