@@ -16,11 +16,10 @@ from dpsel.evaluation.data import DataSet, TableRequest, load_table
 from dpsel.evaluation.methods import Draws, ScoreDraws, StumpDraws, parse_methods, table_scores
 from dpsel.evaluation.metrics import accuracies, correlations
 from dpsel.evaluation.truth import listed_names, named_places
+from dpsel.planning.effects import STRONGEST, Effects
 from dpsel.planning.options import Guesses, Simulation, StandIn, TargetGuess, Wish
 from dpsel.planning.plan import Curve, Plan, completed, curve_of, tried_epsilons
 from dpsel.planning.request import (
-    STRONGEST,
-    Effects,
     GuessedTable,
     PlanRequest,
     TargetKind,
