@@ -31,7 +31,7 @@ from dpsel.evaluation.methods import (
     table_scores,
 )
 from dpsel.evaluation.metrics import cell_summary, correlations, without_intervals
-from dpsel.evaluation.report import LASSO_FOUND_NOTHING, table_notes
+from dpsel.evaluation.notes import LASSO_FOUND_NOTHING, table_notes
 from dpsel.evaluation.request import Sweep
 from dpsel.evaluation.truth import FoundTruth, Truth, stump_truth
 from dpsel.evaluation.unseen import (

@@ -18,10 +18,10 @@ from dpsel.evaluation.data import DataSet, EvaluationData
 from dpsel.evaluation.methods import MethodDraws
 from dpsel.evaluation.metrics import (
     ACCURACY,
-    ALL,
-    NONE,
+    BY_ALL,
+    BY_NONE,
+    BY_SIS,
     R_SQUARED,
-    SIS,
     UNSEEN_NUMBERS,
     correlations,
     normal_summary,
@@ -128,9 +128,9 @@ class FoldTest:
         if n * width * min(n, width) <= _MOST_WORK:
             all_features = self.error(range(d))
         return {
-            SIS: [[k, self.error(exact_top_k(values, k).tolist())] for k in ks],
-            ALL: all_features,
-            NONE: self.error([]),
+            BY_SIS: [[k, self.error(exact_top_k(values, k).tolist())] for k in ks],
+            BY_ALL: all_features,
+            BY_NONE: self.error([]),
         }
 
 
@@ -256,9 +256,9 @@ def reference_summary(
 ) -> dict[str, Any]:
     """Return the references for picks of k features, from the errors of folds."""
     found: dict[str, list[float | None]] = {
-        SIS: [dict(fold[SIS])[k] for fold in errors],
-        ALL: [fold[ALL] for fold in errors],
-        NONE: [fold[NONE] for fold in errors],
+        BY_SIS: [dict(fold[BY_SIS])[k] for fold in errors],
+        BY_ALL: [fold[BY_ALL] for fold in errors],
+        BY_NONE: [fold[BY_NONE] for fold in errors],
     }
     return {name: _rounded(_together(target, each)) for name, each in found.items()}
 
