@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -50,7 +49,7 @@ class MechanismTarget:
             x, self.k, self.epsilon, mechanism=self.name, seed=seed, draws=draws, **self.parameters
         )
 
-    @cached_property
+    @property
     def delta(self) -> float:
         """Return the delta of the guarantee."""
         return float(self.parameters.get("delta", 0.0))
