@@ -469,6 +469,17 @@ def test_a_turned_table_says_that_no_cell_was_changed() -> None:
     assert "\n  every cell as it is\n" in repr(turned)
 
 
+def test_preprocess_as_is_refuses_a_table_without_features_in_rows_whether_it_writes_or_not(
+    tmp_path: Path,
+) -> None:
+    frame = pl.DataFrame({"a": [1.0, 2.0], "y": ["u", "v"]})
+    for output in (None, tmp_path / "out.parquet"):
+        with pytest.raises(
+            dpsel.UsageError, match="as_is=True is for tables that have to be transposed"
+        ):
+            dpsel.preprocess(frame, output, target="y", as_is=True)
+
+
 def test_preprocess_returns_a_table_that_select_takes_with_its_record(tmp_path: Path) -> None:
     frame = hospital()
     made = dpsel.preprocess(frame, **BOUNDED)

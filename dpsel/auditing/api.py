@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from dpsel.auditing.certificate import Certificate
 from dpsel.auditing.mechanism import audit_mechanism
@@ -17,9 +16,6 @@ from dpsel.auditing.score import audit_score
 from dpsel.options import Dataclass
 from dpsel.python import Warner, python_function, record_of
 from dpsel.reporter import Reporter
-
-if TYPE_CHECKING:
-    from dpsel.auditing.command import CommandLine
 
 _AUDIT: tuple[type[Dataclass], ...] = (Audited, Claim, Inputs, Effort)
 
@@ -88,7 +84,7 @@ def audit(
         record_of(Inputs, given),
         record_of(Effort, given),
     )
-    return carry_out_audit(request, Warner(*_AUDIT), run_in_process)
+    return carry_out_audit(request, Warner(*_AUDIT))
 
 
 def run_in_process(words: Sequence[str]) -> int:
@@ -100,9 +96,7 @@ def run_in_process(words: Sequence[str]) -> int:
         return run(words)
 
 
-def carry_out_audit(
-    request: AuditRequest, reporter: Reporter, command: "CommandLine"
-) -> Certificate:
+def carry_out_audit(request: AuditRequest, reporter: Reporter) -> Certificate:
     """Carry out an audit of a mechanism, a score or a whole command."""
     if isinstance(request, MechanismRequest):
         return audit_mechanism(request, reporter)
@@ -110,4 +104,4 @@ def carry_out_audit(
         return audit_score(request, reporter)
     from dpsel.auditing.command import audit_command
 
-    return audit_command(request, reporter, command)
+    return audit_command(request, reporter, run_in_process)

@@ -2,15 +2,23 @@
 
 import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from importlib.metadata import version as installed_version
 from typing import Any
 
 from dpsel import __version__
 from dpsel.auditing.laws import Law
-from dpsel.auditing.loss import LossBounds, Outcome, OutcomeCounts, disagreement, loss, loss_bounds
-from dpsel.auditing.request import Sampling
+from dpsel.auditing.loss import (
+    LossBounds,
+    Outcome,
+    OutcomeCounts,
+    disagreement,
+    loss,
+    loss_bounds,
+    visible_loss,
+)
+from dpsel.auditing.request import MechanismTarget, Sampling
 from dpsel.core.arrays import FloatArray
 from dpsel.records import frozen
 
@@ -25,41 +33,63 @@ class Check:
 
 
 @frozen
+class Drawn:
+    """A pair of inputs: as they are printed, their exact laws, and the counts of their draws."""
+
+    name: str
+    inputs: Mapping[str, Any]
+    laws: tuple[Law, Law] | None
+    """None if they are not known."""
+    tally: OutcomeCounts
+
+
+@frozen
 class PairFinding:
     """The loss at one pair of inputs: bounds from draws, and the exact loss."""
 
     name: str
+    inputs: Mapping[str, Any]
+    """The inputs as they are printed."""
     bounds: LossBounds
     exact: float | None
     """The loss under the exact law; None if the law is not known."""
     contradiction: Outcome | None
     """An outcome whose count contradicts the exact law, if there is one."""
 
+    @staticmethod
+    def of(pair: Drawn, *, possible: int, delta: float, alpha: float) -> "PairFinding":
+        """Return what the draws from a pair of inputs show, and what their exact laws say.
 
-def found_at(
-    name: str,
-    tally: OutcomeCounts,
-    laws: tuple[Law, Law] | None,
-    *,
-    possible: int,
-    delta: float,
-    alpha: float,
-) -> PairFinding:
-    """Return what the draws from a pair of inputs show, and what their exact laws say.
+        Args:
+            pair: The draws and the laws.
+            possible: The number of possible outcomes.
+            delta: The delta of the guarantee.
+            alpha: The error probability of all bounds together.
+        """
+        bounds = loss_bounds(pair.tally, possible, delta, alpha)
+        if pair.laws is None:
+            return PairFinding(pair.name, pair.inputs, bounds, None, None)
+        exact = loss(*pair.laws, delta)
+        contradiction = disagreement(pair.tally, pair.laws, possible, alpha)
+        return PairFinding(pair.name, pair.inputs, bounds, exact, contradiction)
 
-    Args:
-        name: The name of the pair.
-        tally: The counts of the draws.
-        laws: The exact laws of both inputs, if they are known.
-        possible: The number of possible outcomes.
-        delta: The delta of the guarantee.
-        alpha: The error probability of all bounds together.
-    """
-    bounds = loss_bounds(tally, possible, delta, alpha)
-    if laws is None:
-        return PairFinding(name, bounds, None, None)
-    contradiction = disagreement(tally, laws, possible, alpha)
-    return PairFinding(name, bounds, loss(*laws, delta), contradiction)
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was found, as plain values."""
+        return {
+            "name": self.name,
+            **self.inputs,
+            "lower_bound": rounded(self.bounds.lower),
+            "upper_bound": rounded(self.bounds.upper),
+            "outcome": _outcome(self.bounds),
+            "exact_loss": rounded(self.exact),
+            "follows_exact_law": None if self.exact is None else self.contradiction is None,
+        }
+
+
+def largest_exact(findings: Sequence[PairFinding]) -> float | None:
+    """Return the largest exact loss; None unless the laws of all pairs are known."""
+    known = [finding.exact for finding in findings if finding.exact is not None]
+    return max(known) if len(known) == len(findings) else None
 
 
 # Laws come from numerical integration, with errors far below this.
@@ -128,8 +158,8 @@ def _passed(findings: Sequence[PairFinding], epsilon: float, confidence: float) 
     least = max(finding.bounds.lower for finding in findings)
     most = max(finding.bounds.upper for finding in findings)
     at_most = f" and at most {most:.4g}" if math.isfinite(most) else ""
-    known = [finding.exact for finding in findings if finding.exact is not None]
-    by_law = f" By the exact law it is {max(known):.4g}." if len(known) == len(findings) else ""
+    exact = largest_exact(findings)
+    by_law = "" if exact is None else f" By the exact law it is {exact:.4g}."
     return (
         f"no loss above epsilon = {epsilon:g} was found. On these inputs it is at least {least:.4g}"
         f"{at_most}, with confidence {confidence:.10g}.{by_law} {NO_PROOF}"
@@ -164,40 +194,60 @@ class Certificate:
         }
 
 
-def loss_certificate(
-    audited: Mapping[str, Any],
-    findings: Sequence[tuple[Mapping[str, Any], PairFinding]],
-    checks: Sequence[Check],
+def certified(
+    about: Mapping[str, Any],
+    target: MechanismTarget,
+    d: int,
     sampling: Sampling,
-    *,
-    epsilon: float,
-    visible: float,
+    drawn: Sequence[Drawn],
+    checks: Sequence[Check],
     libraries: Sequence[str],
 ) -> Certificate:
-    """Return the certificate of a mechanism or a command, from findings with their inputs."""
-    found = [finding for _, finding in findings]
+    """Return the certificate of a mechanism or a command, from the draws of all pairs."""
+    possible, alpha = math.comb(d, target.k), sampling.alpha / len(drawn)
+    findings = [
+        PairFinding.of(pair, possible=possible, delta=target.delta, alpha=alpha) for pair in drawn
+    ]
+    outcomes = [outcome for pair in drawn for outcome in pair.tally.outcomes]
+    checks = [*checks, check_sets(outcomes, d, target.k)]
+    visible = visible_loss(sampling.samples, possible, target.delta, alpha)
     verdict, why = judge_loss(
-        found, checks, epsilon=epsilon, confidence=sampling.confidence, visible=visible
+        findings,
+        checks,
+        epsilon=target.epsilon,
+        confidence=sampling.confidence,
+        visible=visible,
     )
-    largest = max(found, key=lambda finding: finding.bounds.lower)
-    known = [finding.exact for finding in found if finding.exact is not None]
-    return Certificate(
-        verdict,
-        why,
-        {
-            "audited": dict(audited),
-            "samples": sampling.samples,
-            "seeded": sampling.seed is not None,
-            "confidence": sampling.confidence,
-            "lower_bound": rounded(largest.bounds.lower),
-            "upper_bound": rounded(max(finding.bounds.upper for finding in found)),
-            "outcome": _outcome(largest.bounds),
-            "exact_loss": rounded(max(known)) if len(known) == len(found) else None,
-            "pairs": [_pair(inputs, finding) for inputs, finding in findings],
-            "checks": [vars(check) for check in checks],
-            **made_by(libraries),
-        },
-    )
+    largest = max((finding.bounds for finding in findings), key=lambda bounds: bounds.lower)
+    fields = {
+        "audited": {**about, **target.to_dict(d)},
+        "samples": sampling.samples,
+        "seeded": sampling.seed is not None,
+        "confidence": sampling.confidence,
+        "lower_bound": rounded(largest.lower),
+        "upper_bound": rounded(max(finding.bounds.upper for finding in findings)),
+        "outcome": _outcome(largest),
+        "exact_loss": rounded(largest_exact(findings)),
+        "pairs": [finding.to_dict() for finding in findings],
+        "checks": [vars(check) for check in checks],
+        **made_by(libraries),
+    }
+    return Certificate(verdict, why, fields)
+
+
+def check_sets(outcomes: Iterable[Outcome], d: int, k: int) -> Check:
+    """Check that every outcome is a set: k different indices, ascending."""
+    for outcome in outcomes:
+        if not _is_set(outcome, d, k):
+            return Check("sets", False, f"{outcome} is not a set of {k} ascending indices")
+    return Check("sets", True, f"every outcome is a set of {k} ascending indices")
+
+
+def _is_set(outcome: Outcome, d: int, k: int) -> bool:
+    """Return whether an outcome is one of the k-subsets."""
+    if not isinstance(outcome, tuple) or len(outcome) != k:
+        return False
+    return list(outcome) == sorted(set(outcome)) and outcome[0] >= 0 and outcome[-1] < d
 
 
 def plain_cells(rows: FloatArray) -> list[list[float | str]] | None:
@@ -213,19 +263,6 @@ def made_by(libraries: Sequence[str]) -> dict[str, Any]:
     return {
         "version": __version__,
         "libraries": {"python": platform.python_version(), **installed},
-    }
-
-
-def _pair(inputs: Mapping[str, Any], finding: PairFinding) -> dict[str, Any]:
-    """Return what was found at one pair, as plain values."""
-    return {
-        "name": finding.name,
-        **inputs,
-        "lower_bound": rounded(finding.bounds.lower),
-        "upper_bound": rounded(finding.bounds.upper),
-        "outcome": _outcome(finding.bounds),
-        "exact_loss": rounded(finding.exact),
-        "follows_exact_law": None if finding.exact is None else finding.contradiction is None,
     }
 
 

@@ -5,12 +5,12 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import field, replace
+from dataclasses import replace
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from dpsel.auditing.certificate import Certificate, Check, plain_cells
+from dpsel.auditing.certificate import Certificate, Check, Drawn, certified, plain_cells
 from dpsel.auditing.file_pairs import (
     PERSON,
     TARGET,
@@ -23,9 +23,7 @@ from dpsel.auditing.file_pairs import (
 from dpsel.auditing.loss import Outcome, OutcomeCounts
 from dpsel.auditing.mechanism import (
     TINY_EPSILON,
-    Drawn,
     DrawTask,
-    certified,
     count_outcomes,
     draws_seed,
 )
@@ -93,13 +91,8 @@ class Workspace:
 
     def flags(self) -> list[str]:
         """Return the flags that tell the command its ledger and where to write its record."""
-        paying = {} if self.ledger is None else {"ledger": LEDGER, "ledger_file": self.ledger_path}
+        paying = {} if self.ledger is None else {"ledger": LEDGER, "ledger_file": self.ledger.place}
         return [*_flags(paying), f"--output={self.record_path}", "--quiet"]
-
-    @property
-    def ledger_path(self) -> Path:
-        """Return the file of the ledger."""
-        return self.folder / "ledger.sqlite3"
 
     @property
     def record_path(self) -> Path:
@@ -114,24 +107,26 @@ class CommandRuns:
     command_line: CommandLine
     options: Mapping[str, Any]
     guarantee: Guarantee
-    rest: str = field(default="")
+    rest: str = ""
     """The part of a record without the selection, as JSON; it must be the same in every record."""
 
     @contextmanager
     def workspace(self, runs: int, *, seeded: bool = False) -> Iterator[Workspace]:
         """Make a workspace whose ledger can pay for exactly this many runs."""
         with tempfile.TemporaryDirectory(prefix="dpsel-audit-") as name:
-            space = Workspace(Path(name), None)
-            if not seeded:
-                person = PERSON if self.guarantee.unit.name == "person" else None
-                space = replace(space, ledger=LedgerFile(space.ledger_path))
-                cost, limit = cost_of(self.guarantee), Amount()
-                for _ in range(runs):
-                    limit = limit.plus(cost)
-                LedgerFile(space.ledger_path).make(
-                    LEDGER, limit, Terms(self.guarantee.neighbors, person), with_folder=False
-                )
-            yield space
+            folder = Path(name)
+            ledger = None if seeded else self._ledger(folder, runs)
+            yield Workspace(folder, ledger)
+
+    def _ledger(self, folder: Path, runs: int) -> LedgerFile:
+        """Make a ledger that can pay for exactly this many runs."""
+        cost, limit = cost_of(self.guarantee), Amount()
+        for _ in range(runs):
+            limit = limit.plus(cost)
+        person = PERSON if self.guarantee.unit.name == "person" else None
+        ledger = LedgerFile(folder / "ledger.sqlite3")
+        ledger.make(LEDGER, limit, Terms(self.guarantee.neighbors, person), with_folder=False)
+        return ledger
 
     def run(self, path: str, space: Workspace, seed: int | None) -> RunOutput:
         """Run the command line, return its output, and remove the file it wrote."""

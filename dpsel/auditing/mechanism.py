@@ -1,8 +1,7 @@
 """The audit of a mechanism: many draws from neighboring scores, compared with the exact law."""
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import product
@@ -10,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dpsel.auditing.certificate import Certificate, Check, found_at, loss_certificate
-from dpsel.auditing.laws import Law
-from dpsel.auditing.loss import PARTS, Outcome, OutcomeCounts, Place, visible_loss
+from dpsel.auditing.certificate import Certificate, Check, Drawn, certified
+from dpsel.auditing.loss import PARTS, Outcome, OutcomeCounts, Place
 from dpsel.auditing.pairs import ScorePair, default_pair, given_pair, worst_pairs
 from dpsel.auditing.request import MechanismRequest, MechanismTarget, Sampling
 from dpsel.core.arrays import WordArray
@@ -141,67 +139,6 @@ def check_reach(target: MechanismTarget, d: int) -> Check:
         if (rows != top).any():
             return Check("reach", True, "features far behind can win")
     return Check("reach", False, "features far behind never win: the noise has a cap")
-
-
-def check_sets(outcomes: Iterable[Outcome], d: int, k: int) -> Check:
-    """Check that every outcome is a set: k different indices, ascending."""
-    for outcome in outcomes:
-        if not _is_set(outcome, d, k):
-            return Check("sets", False, f"{outcome} is not a set of {k} ascending indices")
-    return Check("sets", True, f"every outcome is a set of {k} ascending indices")
-
-
-def _is_set(outcome: Outcome, d: int, k: int) -> bool:
-    """Return whether an outcome is one of the k-subsets."""
-    if not isinstance(outcome, tuple) or len(outcome) != k:
-        return False
-    return list(outcome) == sorted(set(outcome)) and outcome[0] >= 0 and outcome[-1] < d
-
-
-@frozen
-class Drawn:
-    """A pair of inputs: as they are printed, their exact laws, and the counts of their draws."""
-
-    name: str
-    inputs: Mapping[str, Any]
-    laws: tuple[Law, Law] | None
-    tally: OutcomeCounts
-
-
-def certified(
-    about: Mapping[str, Any],
-    target: MechanismTarget,
-    d: int,
-    sampling: Sampling,
-    drawn: Sequence[Drawn],
-    checks: Sequence[Check],
-    libraries: Sequence[str],
-) -> Certificate:
-    """Return the certificate, from the draws of all pairs."""
-    possible, alpha = math.comb(d, target.k), sampling.alpha / len(drawn)
-    findings = [
-        found_at(
-            pair.name, pair.tally, pair.laws, possible=possible, delta=target.delta, alpha=alpha
-        )
-        for pair in drawn
-    ]
-    outcomes = [outcome for pair in drawn for outcome in pair.tally.outcomes]
-    return loss_certificate(
-        {
-            **about,
-            "mechanism": {"name": target.name, **target.parameters},
-            "d": d,
-            "k": target.k,
-            "epsilon": target.epsilon,
-            "delta": target.delta,
-        },
-        [(pair.inputs, finding) for pair, finding in zip(drawn, findings, strict=True)],
-        [*checks, check_sets(outcomes, d, target.k)],
-        sampling,
-        epsilon=target.epsilon,
-        visible=visible_loss(sampling.samples, possible, target.delta, alpha),
-        libraries=libraries,
-    )
 
 
 _DRAWS_AT_ONCE = 25_000

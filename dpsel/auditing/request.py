@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -49,10 +48,20 @@ class MechanismTarget:
             x, self.k, self.epsilon, mechanism=self.name, seed=seed, draws=draws, **self.parameters
         )
 
-    @cached_property
+    @property
     def delta(self) -> float:
         """Return the delta of the guarantee."""
         return float(self.parameters.get("delta", 0.0))
+
+    def to_dict(self, d: int) -> dict[str, Any]:
+        """Return the mechanism for d features as plain values."""
+        return {
+            "mechanism": {"name": self.name, **self.parameters},
+            "d": d,
+            "k": self.k,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+        }
 
     def _drawn_by_law(self, x: Sequence[float], draws: int, seed: int | None) -> IntArray:
         """Return draws of the printed algorithm by its exact law: it is not implemented."""

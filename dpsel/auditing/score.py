@@ -1,7 +1,7 @@
 """The audit of a score: between neighboring tables it must not move beyond its sensitivity."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -277,24 +277,6 @@ def judge_moves(moves: Sequence[ScoreMoves]) -> tuple[Verdict, str]:
     )
 
 
-def moves_certificate(
-    audited: Mapping[str, Any],
-    moves: Sequence[ScoreMoves],
-    libraries: Sequence[str],
-) -> Certificate:
-    """Return the certificate of a score."""
-    verdict, why = judge_moves(moves)
-    return Certificate(
-        verdict,
-        why,
-        {
-            "audited": dict(audited),
-            "largest_moves": [_move(found) for found in moves],
-            **made_by(libraries),
-        },
-    )
-
-
 def _move(found: ScoreMoves) -> dict[str, Any]:
     """Return the largest move under one relation, with the tables that show it."""
     return {
@@ -332,5 +314,17 @@ def audit_score(request: ScoreRequest, reporter: Reporter) -> Certificate:
             )
         )
         reporter.progress(len(moves) / len(request.neighbors))
-    audited = {"kind": "score", "score": request.score, "rows_per_unit": request.unit.rows}
-    return moves_certificate(audited, moves, LIBRARIES)
+    verdict, why = judge_moves(moves)
+    return Certificate(
+        verdict,
+        why,
+        {
+            "audited": {
+                "kind": "score",
+                "score": request.score,
+                "rows_per_unit": request.unit.rows,
+            },
+            "largest_moves": [_move(found) for found in moves],
+            **made_by(LIBRARIES),
+        },
+    )

@@ -30,7 +30,7 @@ from dpsel.core.guarantee import Neighbors
 from dpsel.errors import InputError, OutputError, UsageError
 from dpsel.records import frozen
 from dpsel.system.process import user_name
-from dpsel.system.text import nearest
+from dpsel.system.text import did_you_mean
 
 
 @frozen
@@ -251,11 +251,8 @@ class LedgerFile:
             "SELECT epsilon, delta, neighbors, person, created FROM ledgers WHERE name = ?", (name,)
         ).fetchone()
         if row is None:
-            near = nearest(name, _names(connection))
-            hint = "" if near is None else f"; did you mean '{near}'?"
-            raise UsageError(
-                f"{self.place} has no ledger '{name}'{hint or f'; {_how_to_make(name)}'}"
-            )
+            hint = did_you_mean(name, _names(connection)) or f"; {_how_to_make(name)}"
+            raise UsageError(f"{self.place} has no ledger '{name}'{hint}")
         spent, count = Amount(), 0
         try:
             for number, epsilon, delta in connection.execute(

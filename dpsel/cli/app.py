@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from dpsel import __version__
-from dpsel.cli.forms import PlainCommand, PlainGroup
+from dpsel.cli.forms import PlainCommand, PlainGroup, help_if_alone
 from dpsel.cli.terminal import say
 from dpsel.errors import DpselError, ReaderGoneError, UsageError
 from dpsel.system.output import stdout_failure
@@ -66,7 +66,14 @@ def add_command(app: typer.Typer, name: str) -> None:
     for registered in command.registered_commands:
         registered.cls = PlainCommand
         registered.help = _unwrapped(registered.callback.__doc__ if registered.callback else "")
-    app.add_typer(command, name=name, cls=PlainGroup)
+    app.add_typer(
+        command,
+        name=name,
+        cls=PlainGroup,
+        help=COMMANDS[name],
+        callback=help_if_alone,
+        invoke_without_command=True,
+    )
 
 
 def commands_within(name: str) -> list[str]:
@@ -185,11 +192,7 @@ def run(arguments: Sequence[str]) -> int:
             from dpsel.cli.shells import this_shell
 
             arguments = [*arguments, this_shell()]
-        # Options before the command take no values, so the first other word is the command.
-        first = next((argument for argument in arguments if not argument.startswith("-")), None)
-        name = first if first in COMMANDS else None
-        # An option before the command, such as --help, may need the names of all commands.
-        command = command_line(name, alone=name is not None and arguments[0] == name)
+        command = _asked(arguments)
         code = command(args=list(arguments or ["--help"]), standalone_mode=False, prog_name="dpsel")
     except DpselError as error:
         return _report(error)
@@ -212,6 +215,15 @@ def run(arguments: Sequence[str]) -> int:
     if code == INTERRUPTED:
         say("error", "interrupted; nothing was released")
     return code if isinstance(code, int) else 0
+
+
+def _asked(arguments: Sequence[str]) -> Any:
+    """Return the command line with the command that is asked for."""
+    # Options before the command take no values, so the first other word is the command.
+    first = next((argument for argument in arguments if not argument.startswith("-")), None)
+    name = first if first in COMMANDS else None
+    # An option before the command, such as --help, may need the names of all commands.
+    return command_line(name, alone=name is not None and arguments[0] == name)
 
 
 def _report(error: DpselError) -> int:

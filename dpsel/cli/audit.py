@@ -3,7 +3,6 @@
 import typer
 
 from dpsel.auditing.options import Audited, Claim, Effort, Inputs
-from dpsel.cli.app import run
 from dpsel.cli.forms import form
 from dpsel.cli.options import ConfigFile, RecordFile, Terminal
 from dpsel.cli.terminal import TerminalReporter, say
@@ -41,7 +40,7 @@ def audit(
     with Output(file.output, force=file.force) as place:
         bar = not terminal.no_progress
         with TerminalReporter(quiet=terminal.quiet, bar=bar, work="auditing") as reporter:
-            certificate = carry_out_audit(request, reporter, run)
+            certificate = carry_out_audit(request, reporter)
         place.write(json_text(certificate.to_dict()).encode())
     if not terminal.quiet:
         say(str(certificate.verdict), certificate.explanation)

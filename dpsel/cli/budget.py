@@ -34,7 +34,7 @@ from dpsel.budget.reports import (
     log_text,
     reservation_text,
 )
-from dpsel.cli.forms import form, help_if_alone
+from dpsel.cli.forms import form
 from dpsel.cli.options import Debugging
 from dpsel.errors import OutputError
 from dpsel.system.output import print_text
@@ -51,12 +51,7 @@ OptionalName = Annotated[
     ),
 ]
 
-budget = typer.Typer(
-    help="Keep a privacy budget: ledgers with a limit, charged by every run with --ledger NAME."
-)
-
-
-budget.callback(invoke_without_command=True)(help_if_alone)
+budget = typer.Typer()
 
 
 @budget.command()

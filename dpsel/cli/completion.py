@@ -3,7 +3,7 @@
 `dpsel.cli.shells` asks for them, and writes them for each shell.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from enum import Enum
 from os.path import expanduser, expandvars
 from typing import Any, get_type_hints
@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 from dpsel.budget.place import is_there, ledger_place
 from dpsel.cli.app import COMMANDS, COMPLETION_OPTIONS, command_line
 from dpsel.cli.config import plain_kind
+from dpsel.cli.forms import arguments_of, options_of
 from dpsel.core.mechanisms import MECHANISM_NAMES
 from dpsel.core.scores import GROUP, SCORE_NAMES
 from dpsel.records import frozen
@@ -79,12 +80,9 @@ class _Line:
         """Assign all words."""
         self._kinds = get_type_hints(command.callback, include_extras=True)
         self.options = {
-            flag: parameter
-            for parameter in command.params
-            for flag in parameter.opts
-            if parameter.param_type_name == "option"
+            flag: option for option in options_of(command.params) for flag in option.opts
         }
-        self._arguments = [one for one in command.params if one.param_type_name == "argument"]
+        self._arguments = arguments_of(command.params)
         self.given: dict[str, str] = {}
         """The values of options, by name."""
         self._placed: list[str] = []
@@ -181,13 +179,12 @@ def _starting_with(last: str, words: Sequence[tuple[str, str]]) -> Completions:
     return Completions(tuple(pair for pair in words if pair[0].startswith(last)))
 
 
-def _options(command: Any, given: Sequence[str] | dict[str, str]) -> list[tuple[str, str]]:
+def _options(command: Any, given: Collection[str]) -> list[tuple[str, str]]:
     """Return the options of a command that were not given yet, or can be repeated."""
-    options = [one for one in command.params if one.param_type_name == "option" and not one.hidden]
     left = [
         (one.opts[0], _sentence(one.help))
-        for one in options
-        if one.multiple or one.name not in given
+        for one in options_of(command.params)
+        if not one.hidden and (one.multiple or one.name not in given)
     ]
     return [*left, ("--help", "Show the help text.")]
 

@@ -14,8 +14,9 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, get_args, get_origin
 
+from dpsel.cli.forms import arguments_of, options_of
 from dpsel.errors import InputError
-from dpsel.system.text import nearest, parsed, text_of
+from dpsel.system.text import did_you_mean, parsed, text_of
 
 # Metavars of options that take a list with commas.
 _LISTS = ("LIST", "NAMES", "A,B,C")
@@ -24,11 +25,7 @@ _COMMAND_LINE_ONLY = ("config", "debug", "help")
 
 def options_by_word(parameters: Sequence[Any]) -> dict[str, Any]:
     """Return the options among a command's parameters, by long name without dashes."""
-    return {
-        parameter.opts[0].removeprefix("--"): parameter
-        for parameter in parameters
-        if parameter.param_type_name == "option"
-    }
+    return {option.opts[0].removeprefix("--"): option for option in options_of(parameters)}
 
 
 def read_config(
@@ -46,7 +43,7 @@ def read_config(
     """
     label = Path(path).name
     options = options_by_word(parameters)
-    arguments = [one.name for one in parameters if one.param_type_name == "argument"]
+    arguments = [one.name for one in arguments_of(parameters)]
     values: dict[str, Any] = {}
     for key, value in parsed(text_of(path, "--config"), label, "TOML").items():
         word = str(key).replace("_", "-")
@@ -55,8 +52,7 @@ def read_config(
         if isinstance(value, dict):
             raise InputError(f"{label}: [{key}]: options are not in sections")
         if word not in options:
-            near = nearest(word, list(options))
-            hint = "" if near is None else f"; did you mean '{near}'?"
+            hint = did_you_mean(word, list(options))
             raise InputError(f"{label}: there is no option '{key}'{hint}")
         option, what = options[word], f"{label}: {word}"
         if isinstance(value, list) and option.metavar in _LISTS and not option.multiple:

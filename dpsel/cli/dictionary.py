@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dpsel.cli.forms import form, help_if_alone
+from dpsel.cli.forms import form
 from dpsel.cli.options import Debugging, TableArgument, Terminal
 from dpsel.cli.terminal import TerminalReporter, say
 from dpsel.dictionary.options import Checking, Importing
@@ -27,12 +27,7 @@ DictionaryArgument = Annotated[
     typer.Argument(metavar="DICTIONARY", help="The dictionary, in TOML.", show_default=False),
 ]
 
-dictionary = typer.Typer(
-    help="Write public facts about columns once, and use them in every run with --dictionary FILE."
-)
-
-
-dictionary.callback(invoke_without_command=True)(help_if_alone)
+dictionary = typer.Typer()
 
 
 @dictionary.command()

@@ -208,6 +208,11 @@ def arguments_of(parameters: Sequence[Any]) -> list[Any]:
     return [one for one in parameters if one.param_type_name == "argument"]
 
 
+def options_of(parameters: Sequence[Any]) -> list[Any]:
+    """Return the parameters with a flag."""
+    return [one for one in parameters if one.param_type_name == "option"]
+
+
 def _usage(argument: Any) -> str:
     """Return an argument as the usage line shows it: `TABLE`, or `[TABLE]` if it is optional."""
     name = str(argument.metavar)

@@ -17,7 +17,7 @@ from dpsel import __version__
 from dpsel.budget.payment import REQUIRE_END_TO_END, REQUIRE_LEDGER
 from dpsel.budget.place import FILE_VARIABLE, NAME_VARIABLE
 from dpsel.cli.app import COMMANDS, command_line
-from dpsel.cli.forms import arguments_of, plain_help
+from dpsel.cli.forms import arguments_of, options_of, plain_help
 from dpsel.system.output import print_text
 
 _WIDTH = 78
@@ -78,7 +78,7 @@ def _section(command: Any, path: str) -> Iterator[str]:
 def _options(command: Any, path: str) -> Iterator[str]:
     """Yield the options of a command, grouped by the panels of its help."""
     context = typer.Context(command, info_name=path, help_option_names=["-h", "--help"])
-    options = [one for one in command.get_params(context) if one.param_type_name == "option"]
+    options = options_of(command.get_params(context))
     panels = list(dict.fromkeys(one.rich_help_panel for one in options))
     with plain_help(options):
         for panel in sorted(panels, key=lambda panel: panel is not None):

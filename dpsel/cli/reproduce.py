@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpsel.cli.forms import SHORT, form, help_if_alone
+from dpsel.cli.forms import SHORT, form
 from dpsel.cli.options import Terminal
 from dpsel.cli.terminal import TerminalReporter
 from dpsel.paper.options import Experimenting
@@ -15,11 +15,7 @@ from dpsel.system.process import take_interrupts_back
 if TYPE_CHECKING:
     from dpsel.paper.experiments import Setting
 
-reproduce = typer.Typer(help="Run the paper's experiments again, with figures.")
-
-
-reproduce.callback(invoke_without_command=True)(help_if_alone)
-
+reproduce = typer.Typer()
 
 Repetitions = Annotated[
     int, typer.Option("--repetitions", metavar="N", min=1, help="How many tables to draw.")

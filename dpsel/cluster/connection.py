@@ -10,6 +10,7 @@ from typing import Any
 
 from dpsel.cluster.dask import (
     DaskCrew,
+    answer,
     client_credentials,
     load_distributed,
     no_collections,
@@ -98,7 +99,7 @@ def _wait_for_workers(
 ) -> None:
     """Wait until there are enough workers; in SLURM's queue as long as it takes."""
     end = None if seconds is None else time.monotonic() + seconds
-    while (there := len(_ask(client, client.scheduler.ncores))) < wanted:
+    while (there := len(answer(client, patience(), client.scheduler.ncores))) < wanted:
         check()
         if end is not None and time.monotonic() > end:
             raise ClusterError(f"the cluster has {there} workers, and {wanted} are needed")
@@ -114,18 +115,10 @@ def _check_versions(client: Any) -> None:
     }
     for name, (function, arguments) in questions.items():
         here = function(*arguments)
-        found = _ask(client, client._run, function, *arguments, on_error="return")
+        found = answer(client, patience(), client._run, function, *arguments, on_error="return")
         for there in found.values():
             if isinstance(there, ImportError):
                 raise ClusterError(f"a worker has no dpsel; install dpsel {here} on all of them")
             # Other answers are those of workers that are gone, which will do no work.
             if isinstance(there, str) and there != here:
                 raise ClusterError(f"a worker has {name} {there}, and this is {name} {here}")
-
-
-def _ask(client: Any, question: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Return the scheduler's answer; raise an error if the connection is lost."""
-    try:
-        return client.sync(question, *arguments, callback_timeout=patience(), **options)
-    except (OSError, TimeoutError):
-        raise ClusterError("the connection to the scheduler was lost") from None

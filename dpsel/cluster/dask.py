@@ -244,10 +244,17 @@ class RollCall:
 
     def _ask(self, question: Callable[..., Any], **options: Any) -> Any:
         """Return the scheduler's answer."""
-        try:
-            return self._client.sync(question, callback_timeout=self._patience, **options)
-        except (OSError, TimeoutError):
-            raise ClusterError("the connection to the scheduler was lost") from None
+        return answer(self._client, self._patience, question, **options)
+
+
+def answer(
+    client: Any, patience: float, question: Callable[..., Any], *arguments: Any, **options: Any
+) -> Any:
+    """Return the scheduler's answer; raise an error if it is silent, or the connection is lost."""
+    try:
+        return client.sync(question, *arguments, callback_timeout=patience, **options)
+    except (OSError, TimeoutError):
+        raise ClusterError("the connection to the scheduler was lost") from None
 
 
 _WHERE = "see distributed.comm.tls in Dask's configuration, and docs/guides/cluster.md"

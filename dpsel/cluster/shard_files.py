@@ -78,7 +78,7 @@ class TableFiles:
         with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
             return list(pool.map(file_found, itertools.count(), self.sources))
 
-    def open(self) -> Any:
+    def open(self) -> Table:
         """Return the whole table."""
         return open_sources(list(self.sources), self.input_format, self.written)
 

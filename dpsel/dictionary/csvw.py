@@ -56,8 +56,8 @@ def read_csvw(content: Any, label: str) -> Imported:
 
 def _person(table: Mapping[str, Any], columns: list[dict[str, Any]], label: str) -> str | None:
     """Return the header of the column that identifies persons; None if there is none."""
+    unit = table.get("privacyUnit")
     for column in columns:
-        unit = table.get("privacyUnit")
         if column.get("privacyId") is True or (unit is not None and column.get("name") == unit):
             return _header(column, label)
     return None

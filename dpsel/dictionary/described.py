@@ -8,7 +8,7 @@ from dpsel.core.bounds import Interval
 from dpsel.dictionary.facts import FACTS, ColumnFacts, ColumnKind, Dictionary, TargetColumn
 from dpsel.errors import InputError
 from dpsel.records import frozen
-from dpsel.system.text import nearest
+from dpsel.system.text import did_you_mean
 from dpsel.tables.bounds_file import PublicBounds
 from dpsel.tables.columns import Column, Kind
 
@@ -183,7 +183,6 @@ def _refuse_absent(dictionary: Dictionary, names: Sequence[str], absent: Sequenc
     """Refuse columns that the table lacks: with a typo, an id could become a feature."""
     if not absent:
         return
-    near = nearest(absent[0], names)
-    hint = "" if near is None else f"; did you mean '{near}'?"
     others = "" if len(absent) == 1 else f" (and {len(absent) - 1} more of its columns)"
+    hint = did_you_mean(absent[0], names)
     raise InputError(f"{dictionary.label}: the table has no column '{absent[0]}'{others}{hint}")

@@ -35,7 +35,7 @@ from dpsel.dictionary.facts import (
 )
 from dpsel.display import printable
 from dpsel.errors import InputError, UsageError
-from dpsel.system.text import nearest, parsed, text_of
+from dpsel.system.text import did_you_mean, nearest, parsed, text_of
 from dpsel.tables.columns import Column, visible_columns
 
 _SECTIONS = ("person", "target", "groups", "columns")
@@ -115,20 +115,23 @@ def _column(value: Any, section: str, label: str) -> ColumnFacts:
     categories = None
     if "categories" in table:
         categories = _labels(table["categories"], "categories", section, label)
-    for word, given, of in (
-        ("range", interval, ColumnKind.NUMBER),
-        ("categories", categories, ColumnKind.CATEGORY),
-    ):
-        if given is not None and kind not in (None, of):
-            raise InputError(f"{label}: [{section}]: {word} goes with kind {of}, not {kind}")
-    if kind is None and interval is not None:
-        kind = ColumnKind.NUMBER if categories is None else None
-    if kind is None and categories is not None:
-        if interval is not None:
-            raise InputError(f"{label}: [{section}]: give either range or categories, not both")
-        kind = ColumnKind.CATEGORY
+    if kind is None and interval is not None and categories is not None:
+        raise InputError(f"{label}: [{section}]: give either range or categories, not both")
+    if interval is not None:
+        kind = _implied(ColumnKind.NUMBER, kind, "range", section, label)
+    if categories is not None:
+        kind = _implied(ColumnKind.CATEGORY, kind, "categories", section, label)
     words = {w: _text(table[w], f"{section}.{w}", label) for w in ("unit", "note") if w in table}
     return ColumnFacts(kind, interval, categories, words.get("unit"), words.get("note"))
+
+
+def _implied(
+    kind: ColumnKind, given: ColumnKind | None, word: str, section: str, label: str
+) -> ColumnKind:
+    """Return the kind that a fact implies; refuse it if another kind is given."""
+    if given not in (None, kind):
+        raise InputError(f"{label}: [{section}]: {word} goes with kind {kind}, not {given}")
+    return kind
 
 
 def _kind(value: Any, section: str, label: str) -> ColumnKind | None:
@@ -136,8 +139,7 @@ def _kind(value: Any, section: str, label: str) -> ColumnKind | None:
     if value == "":
         return None
     if value not in tuple(ColumnKind):
-        near = nearest(value, tuple(ColumnKind)) if isinstance(value, str) else None
-        hint = "" if near is None else f"; did you mean '{near}'?"
+        hint = did_you_mean(value, tuple(ColumnKind)) if isinstance(value, str) else ""
         kinds = ", ".join(ColumnKind)
         raise InputError(f"{label}: [{section}]: kind must be one of {kinds}{hint}")
     return ColumnKind(value)

@@ -9,6 +9,7 @@ The order in which to read:
     metrics.py, unseen.py   how good picks are: by the truth, and by a model on unseen rows
     sweep.py, journal.py    every cell on all cores, and what is kept to resume
     run.py, results.py      one run, its tables and its conclusions
+    notes.py                what the data holder is told about tables and results
     report.py               the page; report_figures.py chooses what figures/ draws
     api.py                  `dpsel.evaluate`
 """

@@ -16,7 +16,7 @@ from dpsel.core.bounds import UNIT_INTERVAL, Bounds
 from dpsel.core.guarantee import Guarantee, Neighbors, Scope, Unit
 from dpsel.core.matrix import Matrix, TiledMatrix, column_groups, row_chunks
 from dpsel.core.mechanisms.registry import find_mechanism
-from dpsel.core.randomness import Randomness
+from dpsel.core.randomness import Randomness, SeededRandomness, derived_seed
 from dpsel.core.release import DrawnBy, StumpRequest, draws, stump_draws
 from dpsel.core.rounds import kendall_rounds
 from dpsel.core.scores.base import KeepsRows, Scores, WorksAtTheEnd
@@ -65,7 +65,7 @@ class ScoreDraws:
             Tested by: tests/evaluation/test_draws.py
         """
         picks = draws(self.scores, k, epsilon, self.mechanism, self.parameters, rng, count=trials)
-        return Picks(picks, self.scores.values, _bound(self, self.scores, k, epsilon))
+        return Picks(picks, self.scores.values, _bound(self.parameters, self.scores, k, epsilon))
 
 
 @frozen
@@ -89,7 +89,7 @@ class VoteDraws:
         assert len(votes) == trials
         scores = [Scores(row, self.sensitivity) for row in votes]
         picks = [draws(one, k, epsilon, self.mechanism, self.parameters, rng)[0] for one in scores]
-        bounds = [_bound(self, one, k, epsilon) for one in scores]
+        bounds = [_bound(self.parameters, one, k, epsilon) for one in scores]
         known = [bound for bound in bounds if bound is not None]
         return Picks(np.stack(picks), votes, float(np.mean(known)) if known else None)
 
@@ -197,6 +197,28 @@ _TRIED = Scope(end_to_end=False, why="an evaluation")
 
 
 @frozen
+class MethodDraws:
+    """The methods of a sweep on one data set, and how often each of them draws."""
+
+    name: str
+    """The name of the data set."""
+    by_method: Mapping[str, Draws] = field(repr=False)
+    trials: Mapping[str, int]
+    """The number of runs of each method: 1 if it always selects the same."""
+    seed: int
+
+    def draw(self, method: str, k: int, epsilon: float) -> Picks:
+        """Draw the trials of one cell, whose seed follows from its name.
+
+        Privacy:
+            Guarantee: none; the draws are seeded, and what is drawn is for the data holder.
+            Tested by: tests/evaluation/test_draws.py
+        """
+        rng = SeededRandomness(derived_seed(self.seed, self.name, method, k, repr(epsilon)))
+        return self.by_method[method].draw(k, epsilon, self.trials[method], rng)
+
+
+@frozen
 class _StumpTable:
     """The rows in the form that `stump_draws` needs, with a cache of scores by weights."""
 
@@ -253,9 +275,9 @@ def table_scores(
     return found.scores()
 
 
-def _bound(draws: ScoreDraws | VoteDraws, scores: Scores, k: int, epsilon: float) -> float | None:
+def _bound(parameters: Mapping[str, Any], scores: Scores, k: int, epsilon: float) -> float | None:
     """Return the lower bound for TOP, for the mechanisms that have one."""
-    gamma = draws.parameters.get("gamma")
+    gamma = parameters.get("gamma")
     if gamma is None:
         return None
     return lipschitz_bound(scores.values, scores.sensitivity, k, epsilon, gamma)

@@ -300,8 +300,8 @@ def normal_summary(values: FloatArray) -> tuple[float, float, float, float]:
 
 
 ACCURACY, R_SQUARED = "accuracy", "R^2"
-SIS, ALL, NONE = "unseen_sis", "unseen_all", "unseen_none"
-REFERENCES = {SIS: "SIS, not private", ALL: "all features", NONE: "no feature"}
+BY_SIS, BY_ALL, BY_NONE = "unseen_sis", "unseen_all", "unseen_none"
+REFERENCES = {BY_SIS: "SIS, not private", BY_ALL: "all features", BY_NONE: "no feature"}
 """What the picks are compared with: columns of the results, and their names in figures."""
 
 UNSEEN_NUMBERS = ("unseen", "unseen_low", "unseen_high", "unseen_sd")

@@ -13,8 +13,9 @@ from dpsel.display import Fact, block_html, printable
 from dpsel.errors import UsageError
 from dpsel.evaluation.data import NamedTable, table_sets
 from dpsel.evaluation.journal import Journal
+from dpsel.evaluation.notes import sweep_notes
 from dpsel.evaluation.options import ResultsWriting
-from dpsel.evaluation.report import report_facts, report_html, sweep_notes
+from dpsel.evaluation.report import report_facts, report_html
 from dpsel.evaluation.request import EvaluateRequest, Sweep
 from dpsel.evaluation.results import (
     conclusions,

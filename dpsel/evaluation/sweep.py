@@ -23,6 +23,7 @@ from dpsel.evaluation.methods import (
     Draws,
     EvaluatedMethod,
     ExactDraws,
+    MethodDraws,
     RoundDraws,
     ScoreDraws,
     StumpDraws,
@@ -30,11 +31,10 @@ from dpsel.evaluation.methods import (
     table_scores,
 )
 from dpsel.evaluation.metrics import cell_summary, correlations, without_intervals
-from dpsel.evaluation.report import LASSO_FOUND_NOTHING, table_notes
+from dpsel.evaluation.notes import LASSO_FOUND_NOTHING, table_notes
 from dpsel.evaluation.request import Sweep
 from dpsel.evaluation.truth import FoundTruth, Truth, stump_truth
 from dpsel.evaluation.unseen import (
-    FoldTest,
     FoldWork,
     errors_of_picks,
     errors_of_references,
@@ -71,13 +71,9 @@ class VoteWork:
 class CellWork:
     """What a worker needs to compute the cells of one data set."""
 
-    name: str
-    draws: Mapping[str, Draws] = field(repr=False)
-    trials: Mapping[str, int]
-    """The number of runs of each method: 1 if it always selects the same."""
+    draws: MethodDraws
     truth: FoundTruth = field(repr=False)
     correlation: FloatArray = field(repr=False)
-    seed: int
 
 
 def fit_votes(work: VoteWork, task: tuple[Scale, int]) -> list[list[list[int]]]:
@@ -96,8 +92,7 @@ def fit_votes(work: VoteWork, task: tuple[Scale, int]) -> list[list[list[int]]]:
 def fill_cell(work: CellWork, task: tuple[str, int, float]) -> dict[str, Any]:
     """Draw the trials of one cell, and return their summary."""
     method, k, epsilon = task
-    rng = SeededRandomness(derived_seed(work.seed, work.name, method, k, repr(epsilon)))
-    drawn = work.draws[method].draw(k, epsilon, work.trials[method], rng)
+    drawn = work.draws.draw(method, k, epsilon)
     return cell_summary(drawn, work.truth.top(k), work.correlation)
 
 
@@ -123,10 +118,20 @@ class SweepResult:
 
     results: list[dict[str, Any]]
     frequencies: list[dict[str, Any]]
-    notes: list[str] = field(default_factory=list)
+    notes: list[str]
     """Notes for the holder about the tables."""
-    truths: dict[str, str] = field(default_factory=dict)
+    truths: dict[str, str]
     """The kind of truth for each table."""
+
+    @staticmethod
+    def joined(parts: Sequence["SweepResult"]) -> "SweepResult":
+        """Return the results of several data sets as one."""
+        return SweepResult(
+            [row for part in parts for row in part.results],
+            [row for part in parts for row in part.frequencies],
+            [note for part in parts for note in part.notes],
+            {name: kind for part in parts for name, kind in part.truths.items()},
+        )
 
 
 def run_sweep(
@@ -145,16 +150,15 @@ def run_sweep(
         Guarantee: none; everything returned is for the data holder only.
         Tested by: tests/cli/test_evaluate.py
     """
-    found = SweepResult([], [])
     total = max(1, len(sets) * sweep.tasks_per_set())
     tick = ticks(total, reporter)
     solver: AbstractContextManager[None] = (
         quiet_solver(sweep.truth.penalty) if sweep.fits_lassos else nullcontext()
     )
     with solver:
-        for load in sets:
-            _SetSweep(load(), sweep, journal, workers, tick).add_to(found)
-    return found
+        return SweepResult.joined(
+            [_SetSweep(load(), sweep, journal, workers, tick).result() for load in sets]
+        )
 
 
 class _SetSweep:
@@ -176,46 +180,53 @@ class _SetSweep:
         self._key = _digest(data)
         self._views: dict[Scale, DataSet] = {}
 
-    def add_to(self, found: SweepResult) -> None:
-        """Compute all cells, and add their rows in the order of the sweep."""
-        sweep = self._sweep
-        name, asked_truth = self._data.name, sweep.truth.of_table(words=bool(self._data.wordy))
-        found.notes.extend(f"{name}: {note}" for note in table_notes(self._data, sweep))
-        truth = self._data.truth or self._truth(asked_truth)
-        if (instead := sweep.truth.instead_of(asked_truth, truth)) is not None:
-            asked_truth, truth = instead, self._truth(instead)
-            found.notes.append(f"{name}: {LASSO_FOUND_NOTHING}")
-        found.truths[name] = asked_truth.kind
-        votes = self._votes()
-        draws = {method.name: self._draws(method, votes) for method in sweep.methods}
-        work = CellWork(
-            name=name,
-            draws={method: own for method, own in draws.items() if not self._needs_rows(own)},
-            trials={method.name: self._trials(method) for method in sweep.methods},
-            truth=truth,
-            correlation=self._correlation(),
-            seed=sweep.seed,
-        )
-        cells = self._cells()
-        tasks = {self._cell_key(m, k, e): (m.name, k, e) for m, _, k, e in cells}
-        self._run(fill_cell, work, {k: t for k, t in tasks.items() if t[0] in work.draws})
-        work = replace(work, draws=draws)
-        self._run(
-            fill_cell,
-            work,
-            {k: t for k, t in tasks.items() if self._needs_rows(draws[t[0]])},
-            here=True,
-        )
-        for _ in range(len(cells) - len(tasks)):
-            self._tick()
+    def result(self) -> SweepResult:
+        """Compute all cells, and return their rows in the order of the sweep."""
+        sweep, name = self._sweep, self._data.name
+        notes = [f"{name}: {note}" for note in table_notes(self._data, sweep)]
+        definition = sweep.truth.of_table(words=bool(self._data.wordy))
+        truth = self._data.truth or self._truth(definition)
+        if (instead := sweep.truth.instead_of(definition, truth)) is not None:
+            definition, truth = instead, self._truth(instead)
+            notes.append(f"{name}: {LASSO_FOUND_NOTHING}")
+        self._fill_cells(truth)
         unseen = self._unseen() if sweep.unseen else {}
-        for method, asked, k, epsilon in cells:
+        results: list[dict[str, Any]] = []
+        frequencies: list[dict[str, Any]] = []
+        for method, asked, k, epsilon in self._cells():
             key = self._cell_key(method, k, epsilon)
             summary = {**self._journal.found[key], **unseen.get(key, {})}
             head = {"dataset": name, "method": method.name, "k": k}
             head |= {"k_asked": asked.text, "epsilon": epsilon}
-            found.results.append(self._row(head, method, summary))
-            found.frequencies.extend(self._shares(head, summary, truth.top(k), method))
+            results.append(self._row(head, method, summary))
+            frequencies.extend(self._shares(head, summary, truth.top(k), method))
+        return SweepResult(results, frequencies, notes, {name: definition.kind})
+
+    def _fill_cells(self, truth: FoundTruth) -> None:
+        """Draw the trials of all cells: those that need rows on disk in this process."""
+        cells, draws = self._cells(), self._method_draws()
+        elsewhere = {
+            name: own for name, own in draws.by_method.items() if not self._needs_rows(own)
+        }
+        here = CellWork(draws, truth, self._correlation())
+        sent = replace(here, draws=replace(draws, by_method=elsewhere))
+        tasks = {self._cell_key(m, k, e): (m.name, k, e) for m, _, k, e in cells}
+        away = {key: task for key, task in tasks.items() if task[0] in elsewhere}
+        self._run(fill_cell, sent, away)
+        rest = {key: task for key, task in tasks.items() if key not in away}
+        self._run(fill_cell, here, rest, here=True)
+        for _ in range(len(cells) - len(tasks)):
+            self._tick()
+
+    def _method_draws(self) -> MethodDraws:
+        """Return all methods of the sweep, ready to draw from this data set."""
+        votes, sweep = self._votes(), self._sweep
+        return MethodDraws(
+            name=self._data.name,
+            by_method={method.name: self._draws(method, votes) for method in sweep.methods},
+            trials={method.name: self._trials(method) for method in sweep.methods},
+            seed=sweep.seed,
+        )
 
     def _cells(self) -> list[tuple[EvaluatedMethod, AskedK, int, float]]:
         """Return all cells in the order of the sweep; equal k, such as 5 and logd, come twice."""
@@ -245,7 +256,9 @@ class _SetSweep:
         compared = [f"{part._key} references {ks}" for part in parts]
         self._run(errors_of_references, folds, {key: (i, ks) for i, key in enumerate(compared)})
         cells = {(m.name, k, e): m for m, _, k, e in self._cells()}
-        work = [part._fold_work(fold) for part, fold in zip(parts, folds, strict=True)]
+        work = [
+            FoldWork(part._method_draws(), fold) for part, fold in zip(parts, folds, strict=True)
+        ]
         tasks = {
             part._cell_key(m, k, e): (i, name, k, e)
             for i, part in enumerate(parts)
@@ -263,17 +276,6 @@ class _SetSweep:
             }
             for (_, k, e), m in cells.items()
         }
-
-    def _fold_work(self, fold: FoldTest) -> FoldWork:
-        """Return the work that tests picks; this data set is the training rows of the fold."""
-        votes = self._votes()
-        return FoldWork(
-            name=self._data.name,
-            draws={method.name: self._draws(method, votes) for method in self._sweep.methods},
-            trials={method.name: self._trials(method) for method in self._sweep.methods},
-            test=fold,
-            seed=self._sweep.seed,
-        )
 
     def _truth(self, truth: Truth) -> FoundTruth:
         """Return the true features by this definition."""

@@ -100,11 +100,21 @@ class Truth:
             return FoundTruth(lasso_coefficients(rows.X, rows.y, self.penalty), None)
         if self.kind == SIS:
             return FoundTruth(np.abs(target_products(rows.X, rows.y)), None)
-        place = {name: i for i, name in enumerate(features)}
-        for name in self.names:
-            if name not in place:
-                raise InputError(f"the truth names '{name}', which is not among the features")
-        return FoundTruth(None, np.array(sorted(place[name] for name in self.names)))
+        return FoundTruth(None, named_places(self.names, features))
+
+
+def named_places(names: Sequence[str], features: Sequence[str]) -> IntArray:
+    """Return the positions of the features that a truth names, ascending."""
+    place = {name: i for i, name in enumerate(features)}
+    for name in names:
+        if name not in place:
+            raise InputError(f"the truth names '{name}', which is not among the features")
+    return np.array(sorted(place[name] for name in names), dtype=np.int64)
+
+
+def listed_names(text: str) -> tuple[str, ...]:
+    """Return the names in a text, which are separated by commas, each once."""
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
 def parse_truth(text: str | None, penalty: float) -> Truth:
@@ -113,7 +123,7 @@ def parse_truth(text: str | None, penalty: float) -> Truth:
         return Truth(BY_TABLE, penalty)
     if text.strip() in (LASSO, SIS, STUMP):
         return Truth(text.strip(), penalty)
-    names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    names = listed_names(text)
     if not names:
         raise UsageError(f"--truth is {LASSO}, {SIS}, {STUMP}, or names of columns with commas")
     return Truth(NAMES, penalty, names)

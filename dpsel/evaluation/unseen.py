@@ -10,18 +10,18 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.matrix import column_groups
-from dpsel.core.randomness import SeededRandomness, derived_seed, seeded_generator
+from dpsel.core.randomness import derived_seed, seeded_generator
 from dpsel.core.target import MOST_CLASSES
 from dpsel.core.words import words_of
 from dpsel.errors import InputError
 from dpsel.evaluation.data import DataSet, EvaluationData
-from dpsel.evaluation.methods import Draws
+from dpsel.evaluation.methods import MethodDraws
 from dpsel.evaluation.metrics import (
     ACCURACY,
-    ALL,
-    NONE,
+    BY_ALL,
+    BY_NONE,
+    BY_SIS,
     R_SQUARED,
-    SIS,
     UNSEEN_NUMBERS,
     correlations,
     normal_summary,
@@ -128,9 +128,9 @@ class FoldTest:
         if n * width * min(n, width) <= _MOST_WORK:
             all_features = self.error(range(d))
         return {
-            SIS: [[k, self.error(exact_top_k(values, k).tolist())] for k in ks],
-            ALL: all_features,
-            NONE: self.error([]),
+            BY_SIS: [[k, self.error(exact_top_k(values, k).tolist())] for k in ks],
+            BY_ALL: all_features,
+            BY_NONE: self.error([]),
         }
 
 
@@ -217,20 +217,16 @@ def training_rows(data: EvaluationData, fold: FoldTest, number: int) -> Evaluati
 class FoldWork:
     """What a worker needs to test the picks of one fold."""
 
-    name: str
-    draws: Mapping[str, Draws] = field(repr=False)
-    trials: Mapping[str, int]
+    draws: MethodDraws
+    """The methods on the training rows of the fold."""
     test: FoldTest
-    seed: int
 
 
 def errors_of_picks(work: Sequence[FoldWork], task: tuple[int, str, int, float]) -> list[float]:
     """Draw the trials of one cell from the training rows of a fold, and return their errors."""
     fold, method, k, epsilon = task
-    own = work[fold]
-    rng = SeededRandomness(derived_seed(own.seed, own.name, method, k, repr(epsilon)))
-    drawn = own.draws[method].draw(k, epsilon, own.trials[method], rng)
-    error = cache(own.test.error)
+    drawn = work[fold].draws.draw(method, k, epsilon)
+    error = cache(work[fold].test.error)
     return [error(tuple(picks)) for picks in drawn.picks.tolist()]
 
 
@@ -260,9 +256,9 @@ def reference_summary(
 ) -> dict[str, Any]:
     """Return the references for picks of k features, from the errors of folds."""
     found: dict[str, list[float | None]] = {
-        SIS: [dict(fold[SIS])[k] for fold in errors],
-        ALL: [fold[ALL] for fold in errors],
-        NONE: [fold[NONE] for fold in errors],
+        BY_SIS: [dict(fold[BY_SIS])[k] for fold in errors],
+        BY_ALL: [fold[BY_ALL] for fold in errors],
+        BY_NONE: [fold[BY_NONE] for fold in errors],
     }
     return {name: _rounded(_together(target, each)) for name, each in found.items()}
 

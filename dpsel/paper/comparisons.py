@@ -11,6 +11,7 @@ from dpsel.core.matrix import Matrix, changed, column_groups, row_chunks
 from dpsel.evaluation.data import EvaluationData
 from dpsel.evaluation.figures.heatmap import differences
 from dpsel.paper import PAPER_METHODS
+from dpsel.planning.plan import first_reached
 from dpsel.preprocessing.options import Scale
 from dpsel.selection.lasso import lasso_coefficients
 from dpsel.system.frames import pl
@@ -95,6 +96,7 @@ def epsilon_needed(results: pl.DataFrame) -> list[dict[str, Any]]:
             continue
         for metric in COMPARED:
             level = float(np.interp(np.log(AT), *_curve(reference, metric)))
+            reached = first_reached(*_curve(rows, metric), level)
             found.append(
                 {
                     "k_asked": k_asked,
@@ -102,7 +104,7 @@ def epsilon_needed(results: pl.DataFrame) -> list[dict[str, Any]]:
                     "method": method,
                     "data_sets": rows["dataset"].n_unique(),
                     "level": level,
-                    "epsilon_needed": _first_reaching(*_curve(rows, metric), level),
+                    "epsilon_needed": None if reached is None else float(np.exp(reached)),
                 }
             )
     return found
@@ -143,24 +145,10 @@ def unseen_means(results: pl.DataFrame, classes: Mapping[str, int]) -> list[dict
     return found
 
 
-def _curve(rows: pl.DataFrame, metric: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _curve(rows: pl.DataFrame, metric: str) -> tuple[FloatArray, FloatArray]:
     """Return the logs of epsilons, and the mean of a metric over data sets."""
     means = rows.group_by("epsilon").agg(pl.col(metric).mean()).sort("epsilon")
     return np.log(means["epsilon"].to_numpy()), means[metric].to_numpy()
-
-
-def _first_reaching(
-    logs: np.ndarray[Any, Any], values: np.ndarray[Any, Any], level: float
-) -> float | None:
-    """Return the smallest epsilon at which a curve reaches a level."""
-    reached = np.flatnonzero(values >= level)
-    if reached.size == 0:
-        return None
-    first = int(reached[0])
-    if first == 0:
-        return float(np.exp(logs[0]))
-    share = (level - values[first - 1]) / (values[first] - values[first - 1])
-    return float(np.exp(logs[first - 1] + share * (logs[first] - logs[first - 1])))
 
 
 PAPER = {

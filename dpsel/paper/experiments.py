@@ -110,7 +110,7 @@ def write_beyond(folder: ResultsFolder, name: str, results: pl.DataFrame) -> Non
     """Write the mean curves of each family of methods, and the epsilon that each method needs."""
     folder.write_rows(f"{name}_epsilon_needed.csv", epsilon_needed(results))
     for family, methods in families().items():
-        rows = results.filter(pl.col("method").is_in(methods))
+        rows = of_methods(results, methods)
         for metric, words in COMPARED.items():
             figure = accuracy_figure(mean_over_sets(rows, metric), y_label=words)
             folder.write(f"{name}_{family}_{metric}.png", png_bytes(figure))
@@ -291,7 +291,8 @@ def datasets(setting: Setting, place: str, target: str) -> pl.DataFrame:
     about = {"target": target, "tables": [path.name for path in paths], **sweep.described()}
     fits: list[dict[str, Any]] = []
     with folder.journal("datasets", about) as journal:
-        sets = _noting_fits(label_tables([str(path) for path in paths], target, setting), fits)
+        tables = label_tables([str(path) for path in paths], target, setting)
+        sets = _noting(tables, lambda data: fits.append(r_squared_row(data)))
         found = run_sweep(sets, sweep, journal, setting.reporter, setting.workers)
         rows = list(found.results)
         if setting.beyond:
@@ -347,15 +348,9 @@ def unseen(setting: Setting, place: str, target: str) -> pl.DataFrame:
     sweep = replace(sweep, unseen=_FOLDS)
     about = {"target": target, "tables": [path.name for path in paths], **sweep.described()}
     classes: dict[str, int] = {}
-
-    def noted(load: Callable[[], EvaluationData]) -> EvaluationData:
-        data = load()
-        classes[data.name] = data.target.classes
-        return data
-
     with folder.journal("unseen", about) as journal:
-        loads = label_tables([str(path) for path in paths], target, setting)
-        sets = [partial(noted, load) for load in loads]
+        tables = label_tables([str(path) for path in paths], target, setting)
+        sets = _noting(tables, lambda data: classes.update({data.name: data.target.classes}))
         found = run_sweep(sets, sweep, journal, setting.reporter, setting.workers)
         results = results_frame(found.results)
         folder.write_frame("unseen.csv", results)
@@ -422,17 +417,14 @@ def label_tables(
     return table_sets(named_tables(places), request, setting.reporter)
 
 
-def _noting_fits(
-    sets: Sequence[Callable[[], EvaluationData]], fits: list[dict[str, Any]]
+def _noting(
+    sets: Sequence[Callable[[], EvaluationData]], note: Callable[[EvaluationData], None]
 ) -> list[Callable[[], EvaluationData]]:
-    """Return functions that read the same sets, and add the R^2 of each to `fits`."""
+    """Return functions that read the same sets, each of which `note` is called with."""
 
-    def noting(load: Callable[[], EvaluationData]) -> Callable[[], EvaluationData]:
-        def loaded() -> EvaluationData:
-            data = load()
-            fits.append(r_squared_row(data))
-            return data
+    def noted(load: Callable[[], EvaluationData]) -> EvaluationData:
+        data = load()
+        note(data)
+        return data
 
-        return loaded
-
-    return [noting(load) for load in sets]
+    return [partial(noted, load) for load in sets]

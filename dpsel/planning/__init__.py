@@ -3,6 +3,7 @@
 The order in which to read:
 
     options.py, request.py  what a user can guess, and the guessed table, checked
+    effects.py              how strongly features matter
     simulate.py             tables like the guessed one
     shares.py               the share of right picks, from real draws on simulated scores
     plan.py                 the plan: curves, advice, what more takes

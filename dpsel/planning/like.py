@@ -15,12 +15,11 @@ from dpsel.errors import InputError, UsageError
 from dpsel.evaluation.data import DataSet, TableRequest, load_table
 from dpsel.evaluation.methods import Draws, ScoreDraws, StumpDraws, parse_methods, table_scores
 from dpsel.evaluation.metrics import accuracies, correlations
-from dpsel.evaluation.truth import Truth
+from dpsel.evaluation.truth import listed_names, named_places
+from dpsel.planning.effects import STRONGEST, Effects
 from dpsel.planning.options import Guesses, Simulation, StandIn, TargetGuess, Wish
 from dpsel.planning.plan import Curve, Plan, completed, curve_of, tried_epsilons
 from dpsel.planning.request import (
-    STRONGEST,
-    Effects,
     GuessedTable,
     PlanRequest,
     TargetKind,
@@ -79,10 +78,7 @@ def read_stand_in(stand_in: StandIn, k: int, reporter: Reporter) -> StandInTable
         right = np.argsort(-found)[:k]
         assumed = tuple(data.features[place] for place in right)
     else:
-        names = tuple(part.strip() for part in stand_in.truth.split(",") if part.strip())
-        known = Truth("names", names=names).found(rows, data.features).known
-        assert known is not None
-        right = known
+        right = named_places(listed_names(stand_in.truth), data.features)
     if not len(right):
         raise UsageError("--truth names no column")
     bounds = _bounds(rows, data.target)

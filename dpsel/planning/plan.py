@@ -10,11 +10,8 @@ import numpy as np
 from dpsel import __version__
 from dpsel.core.arrays import FloatArray
 from dpsel.core.epsilon_parts import affordable_picks
-from dpsel.planning.request import (
-    PlanRequest,
-    auc_of_correlation,
-    odds,
-)
+from dpsel.planning.effects import auc_of_correlation
+from dpsel.planning.request import PlanRequest
 from dpsel.planning.shares import CLIP, DrawSettings, methods_for, shares_of
 from dpsel.planning.simulate import simulate, simulate_each
 from dpsel.records import frozen
@@ -69,10 +66,11 @@ class Curve:
 
 
 def first_reached(x: FloatArray, values: FloatArray, least: float) -> float | None:
-    """Return the x at which a rising line through points reaches a value; None if it does not."""
-    place = int(np.searchsorted(values, least))
-    if place == len(values):
+    """Return the x at which a line through points first reaches a value; None if it does not."""
+    reached = np.flatnonzero(values >= least)
+    if not reached.size:
         return None
+    place = int(reached[0])
     if place == 0:
         return float(x[0])
     share = (least - values[place - 1]) / (values[place] - values[place - 1])
@@ -84,6 +82,11 @@ def rising(values: FloatArray) -> FloatArray:
     above = np.maximum.accumulate(values)
     below = np.minimum.accumulate(values[::-1])[::-1]
     return np.asarray((above + below) / 2)
+
+
+def odds(epsilon: float) -> float:
+    """Return the largest odds for a row's presence after a release, if they were 1:1 before."""
+    return math.exp(epsilon) if epsilon < 700 else math.inf
 
 
 @frozen

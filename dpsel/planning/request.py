@@ -1,22 +1,18 @@
 """The request of `plan`: the guessed table and the wish, checked before anything is simulated."""
 
-import math
-from collections.abc import Iterable
 from dataclasses import replace
-from statistics import NormalDist
 
 from dpsel.core.guarantee import MOST_ROWS, Neighbors, check_at_least, check_k
 from dpsel.core.target import MOST_CLASSES
 from dpsel.errors import UsageError
 from dpsel.evaluation.grid import parse_epsilons
+from dpsel.planning.effects import STRONGEST, Effects, correlation_of_auc
 from dpsel.planning.options import Guesses, Simulation, TargetGuess, Wish
 from dpsel.records import frozen
 
 MOST_FEATURES = 10**7
 _MOST_EPSILONS = 100
 _EFFECT, _SPREAD = 0.3, 2.0
-STRONGEST = 0.95
-"""No feature is taken to be more strongly correlated than this."""
 _MOST_PICKS = 10_000
 _TABLES, _WIDE_TABLES, _WIDE, _MOST_TABLES = 16, 6, 5_000, 1_000
 
@@ -37,41 +33,6 @@ class TargetKind:
         if self.classes == 2:
             return f"two classes, {self.share:.3g} of the rows in one"
         return f"{self.classes} classes" if self.classes else "a number"
-
-
-@frozen
-class Effects:
-    """How strongly the features that matter are correlated with the target.
-
-    These are `count` values, evenly spaced on a log scale from `high` to `low`; or those `listed`.
-    """
-
-    count: int
-    low: float
-    high: float
-    listed: tuple[float, ...] = ()
-
-    @staticmethod
-    def of(effects: Iterable[float]) -> "Effects":
-        """Return effects that are listed one by one."""
-        ordered = tuple(sorted(effects, reverse=True))
-        return Effects(len(ordered), ordered[-1], ordered[0], ordered)
-
-    @property
-    def each(self) -> tuple[float, ...]:
-        """Return the correlation of every feature that matters, the strongest first."""
-        if self.listed:
-            return self.listed
-        ratio = math.log(self.low / self.high)
-        steps = max(1, self.count - 1)
-        return tuple(self.high * math.exp(ratio * i / steps) for i in range(self.count))
-
-    def times(self, factor: float) -> "Effects":
-        """Return the effects, multiplied by a factor."""
-        low, high, *listed = (
-            min(STRONGEST, factor * effect) for effect in (self.low, self.high, *self.listed)
-        )
-        return replace(self, low=low, high=high, listed=tuple(listed))
 
 
 @frozen
@@ -257,28 +218,3 @@ def _numbers(text: str, name: str, above: float) -> tuple[list[float], str]:
     if not all(above < number < 1 for number in numbers):
         raise UsageError(f"{name} must be above {above:g} and below 1, got '{text}'")
     return [min(number, STRONGEST) if above == 0 else number for number in numbers], separator
-
-
-_NORMAL = NormalDist()
-
-
-def correlation_of_auc(area: float, share: float) -> float:
-    """Return the correlation with two classes of a normal feature with this area under the ROC."""
-    shift = math.sqrt(2) * _NORMAL.inv_cdf(area)
-    return shift / math.sqrt(1 / (share * (1 - share)) + shift * shift)
-
-
-def auc_of_correlation(correlation: float, share: float) -> float:
-    """Return the area under the ROC curve of a normal feature with this correlation."""
-    return _NORMAL.cdf(class_shift(correlation, share) / math.sqrt(2))
-
-
-def class_shift(correlation: float, share: float) -> float:
-    """Return the distance of the means of two classes, in standard deviations within a class."""
-    within = share * (1 - share) * (1 - correlation * correlation)
-    return correlation / math.sqrt(within)
-
-
-def odds(epsilon: float) -> float:
-    """Return the largest odds for a row's presence after a release, if they were 1:1 before."""
-    return math.exp(epsilon) if epsilon < 700 else math.inf

@@ -19,7 +19,8 @@ import numpy as np
 
 from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.randomness import derived_seed, seeded_generator
-from dpsel.planning.request import GuessedTable, TargetKind, class_shift
+from dpsel.planning.effects import class_shift
+from dpsel.planning.request import GuessedTable, TargetKind
 from dpsel.records import frozen
 
 SIMULATED_ROWS = 1000

@@ -5,8 +5,9 @@ import textwrap
 from collections.abc import Sequence
 
 from dpsel.display import Fact, block_html, printable
-from dpsel.planning.plan import ASSUMED, LARGEST, Balance, Plan
-from dpsel.planning.request import TargetKind, auc_of_correlation, odds
+from dpsel.planning.effects import auc_of_correlation
+from dpsel.planning.plan import ASSUMED, LARGEST, Balance, Plan, odds
+from dpsel.planning.request import TargetKind
 from dpsel.selection.options import Method
 
 _WIDTH = 80

@@ -82,14 +82,7 @@ def make_preprocess_request(
 ) -> PreprocessRequest:
     """Check everything that can be checked without the table."""
     encode = coding.encode_target or coding.classes is not None
-    if method.as_is:
-        _refuse_changes(columns, coding, method)
-    elif coding.numeric_target:
-        raise UsageError("--numeric-target goes with --as-is")
-    if encode and columns.positive is not None:
-        raise UsageError("give either --positive or --encode-target, not both")
-    if method.bounds is not None and (method.center is not None or method.scale is not None):
-        raise UsageError("--bounds says where the centre is; leave out --center and --scale")
+    _refuse_contradictions(columns, coding, method, encode=encode)
     check_clip(method.clip)
     scale = Scale.NONE if method.as_is else method.scale or Scale.MAX_ABS
     center = Center.NONE if method.as_is else method.center or _default_center(scale)
@@ -115,6 +108,20 @@ def make_preprocess_request(
         threads=plan_threads(reading.threads),
         as_is=method.as_is,
     )
+
+
+def _refuse_contradictions(
+    columns: FeatureColumns, coding: Coding, method: ScalingMethod, *, encode: bool
+) -> None:
+    """Refuse options that do not go together."""
+    if method.as_is:
+        _refuse_changes(columns, coding, method)
+    elif coding.numeric_target:
+        raise UsageError("--numeric-target goes with --as-is")
+    if encode and columns.positive is not None:
+        raise UsageError("give either --positive or --encode-target, not both")
+    if method.bounds is not None and (method.center is not None or method.scale is not None):
+        raise UsageError("--bounds says where the centre is; leave out --center and --scale")
 
 
 def _refuse_changes(columns: FeatureColumns, coding: Coding, method: ScalingMethod) -> None:

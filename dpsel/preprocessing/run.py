@@ -41,8 +41,6 @@ from dpsel.tables.table import RowReader, Table, read_batches
 CELLS_IN_MEMORY = 1 << 25
 # How many copies of a table medians take.
 _COPIES = 3
-_EXACT = "exact"
-
 
 Opener = Callable[[], Table]
 
@@ -57,12 +55,7 @@ def preprocess_table(
             for the data holder only.
         Tested by: tests/cli/test_preprocess.py
     """
-    open_again = raw.opener(labels_are_numbers=not request.wanted.labels)
-    if request.as_is and not raw.transposed:
-        raise UsageError(
-            "--as-is is for tables that have to be transposed: give --features-in rows, if a row "
-            "is a feature; else `dpsel select` reads this table as it is"
-        )
+    open_again = _opener(raw, request)
     prepared = prepare(open_again, request, reporter)
     try:
         writer = open_writer(outputs, prepared.names, prepared.provenance, prepared.passed_type)
@@ -85,13 +78,24 @@ def preprocess_in_memory(
         Guarantee: none, as for `preprocess_table`.
         Tested by: tests/test_python.py
     """
-    open_again = raw.opener(labels_are_numbers=not request.wanted.labels)
+    open_again = _opener(raw, request)
     prepared = prepare(open_again, request, reporter)
     made = prepared.provenance
     writer = MemoryWriter(prepared.names, made, prepared.passed_type, single=single)
     changes = write_prepared(open_again, prepared, writer, reporter, request.threads)
     _report(raw, request.wanted.target, prepared, changes, reporter)
     return writer.table(), made
+
+
+def _opener(raw: RawTable, request: PreprocessRequest) -> Opener:
+    """Return a function that opens the table; refuse `--as-is` if it would change nothing."""
+    open_again = raw.opener(labels_are_numbers=not request.wanted.labels)
+    if request.as_is and not raw.transposed:
+        raise UsageError(
+            "--as-is is for tables that have to be transposed: give --features-in rows, if a row "
+            "is a feature; else `dpsel select` reads this table as it is"
+        )
+    return open_again
 
 
 def _report(
@@ -142,9 +146,9 @@ def prepare(open_again: Opener, request: PreprocessRequest, reporter: Reporter) 
         classes = labels_of(open_again, layout)
     coding = TargetCoding(request.positive, classes)
     bounds = _bounds(request, layout, names, coding)
-    statistics, kept, medians = None, None, None
+    statistics, kept = None, None
     if request.needs_statistics:
-        statistics, kept, medians = _statistics(open_again, layout, coding, request, reporter)
+        statistics, kept = _statistics(open_again, layout, coding, request, reporter)
     scaling = None if request.as_is else _scaling(request, bounds, statistics, coding)
     passed = layout.target if request.as_is and layout.labels else chosen.person
     person = request.wanted.person
@@ -153,7 +157,7 @@ def prepare(open_again: Opener, request: PreprocessRequest, reporter: Reporter) 
         layout=layout,
         coding=coding,
         scaling=scaling,
-        provenance=_provenance(request, before, written, medians),
+        provenance=_provenance(request, before, written),
         kept=kept,
         names=written,
         passed=passed,
@@ -182,7 +186,7 @@ def _bounds(
 
 
 def _provenance(
-    request: PreprocessRequest, before: Provenance | None, names: Sequence[str], medians: str | None
+    request: PreprocessRequest, before: Provenance | None, names: Sequence[str]
 ) -> Provenance:
     """Return the record of what is done now, and of what was done before."""
     earlier = () if before is None else before.read_off_the_data
@@ -198,7 +202,7 @@ def _provenance(
         positive=request.positive,
         classes=request.classes,
         bounds=None if request.bounds is None else request.bounds.to_dict(),
-        medians=medians,
+        medians="exact" if request.needs_medians else None,
         columns=names_digest(names),
         version=__version__,
         person=request.wanted.person,
@@ -288,11 +292,8 @@ def _statistics(
     coding: TargetCoding,
     request: PreprocessRequest,
     reporter: Reporter,
-) -> tuple[ColumnStatistics, Iterable[FloatArray] | None, str | None]:
-    """Return the statistics of features and target, all rows if they were kept, and a word.
-
-    The word says how exact the medians are, None if there are none.
-    """
+) -> tuple[ColumnStatistics, Iterable[FloatArray] | None]:
+    """Return the statistics of features and target, and all rows if they were kept."""
     columns, medians = len(layout.features) + 1, request.needs_medians
     moments, read = Moments(columns), _RowBuffer(columns, needed=medians)
 
@@ -304,12 +305,10 @@ def _statistics(
         rows, part = found
         read.add(rows)
         if part is not None:
-            moments.add(0, part)
+            moments.add(part)
 
     _reduce(open_again, layout, coding, look, add, request.threads, reporter)
-    if medians:
-        return read.statistics(), read.kept(), _EXACT
-    return moments.statistics(), read.kept(), None
+    return (read if medians else moments).statistics(), read.kept()
 
 
 def _cells_in_memory() -> int:

@@ -50,13 +50,12 @@ class Moments:
         found.high = np.where(finite, X, -np.inf).max(axis=0, initial=-np.inf)
         return found
 
-    def add(self, first: int, other: "Moments") -> None:
-        """Add the moments of the columns from `first` on."""
-        some = slice(first, first + len(other.count))
-        self.count[some] += other.count
-        self.total[some] += other.total
-        self.low[some] = np.minimum(self.low[some], other.low)
-        self.high[some] = np.maximum(self.high[some], other.high)
+    def add(self, other: "Moments") -> None:
+        """Add the moments of other rows."""
+        self.count += other.count
+        self.total += other.total
+        self.low = np.minimum(self.low, other.low)
+        self.high = np.maximum(self.high, other.high)
 
     def statistics(self) -> ColumnStatistics:
         """Return means, correctly rounded, and extremes."""

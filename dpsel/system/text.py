@@ -25,6 +25,12 @@ def nearest(name: str, names: Sequence[str]) -> str | None:
     return next(iter(difflib.get_close_matches(name, names, n=1)), None)
 
 
+def did_you_mean(name: str, names: Sequence[str]) -> str:
+    """Return the nearest name as the end of a message; empty if none is similar."""
+    near = nearest(name, names)
+    return "" if near is None else f"; did you mean '{near}'?"
+
+
 _BEYOND_ASCII = re.compile("[^\n -~]")
 
 

@@ -310,8 +310,8 @@ def test_a_cell_without_picks_is_refused() -> None:
 
 
 def test_occurrences_are_drawn_from_one_and_true_features_are_full() -> None:
-    counts = np.array([10, 0, 7, 3])
-    figure: Any = frequency_bars({"one": counts, "two": counts[::-1]}, 10, [0, 2], "both")
+    panels = [("one", [10, 0, 7, 3]), ("two", [3, 7, 0, 10])]
+    figure: Any = frequency_bars(panels, 10, [0, 2], "both")
     first, second = figure.axes
     bars = {round(bar.get_x() + bar.get_width() / 2): bar for bar in first.patches}
     assert {place: bar.get_height() for place, bar in bars.items()} == {1: 10, 2: 0, 3: 7, 4: 3}

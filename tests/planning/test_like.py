@@ -69,3 +69,10 @@ def test_what_a_stand_in_says_is_not_guessed(stand_in: StandIn) -> None:
         read_stand_in(StandIn(like="x.csv"), 2, Reporter())
     rows = make_like_request(WISH, Guesses(rows=40), TargetGuess(), FEW, table).design.rows
     assert rows == 40
+
+
+def test_a_right_feature_that_is_named_twice_counts_once(stand_in: StandIn) -> None:
+    table = read_stand_in(replace(stand_in, truth="x2, x5,x2"), 2, Reporter())
+    assert table.right.tolist() == [2, 5]
+    request = make_like_request(WISH, Guesses(), TargetGuess(), FEW, table)
+    assert request.design.effects.count == 2

@@ -12,17 +12,14 @@ import pytest
 
 from dpsel.core.guarantee import Neighbors
 from dpsel.errors import UsageError
+from dpsel.planning.effects import Effects, auc_of_correlation, correlation_of_auc
 from dpsel.planning.options import Guesses, Simulation, TargetGuess, Wish
-from dpsel.planning.plan import Curve, Plan, advise, first_reached, make_plan, rising
+from dpsel.planning.plan import Curve, Plan, advise, first_reached, make_plan, odds, rising
 from dpsel.planning.request import (
-    Effects,
     GuessedTable,
     PlanRequest,
     TargetKind,
-    auc_of_correlation,
-    correlation_of_auc,
     make_plan_request,
-    odds,
 )
 from dpsel.planning.shares import DrawSettings, methods_for, shares_of
 from dpsel.planning.simulate import simulate

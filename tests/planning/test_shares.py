@@ -10,7 +10,8 @@ from dpsel.core.guarantee import Neighbors
 from dpsel.core.randomness import SeededRandomness
 from dpsel.core.scores.stump import UNIT, Cells, WeightRule, stump_scores
 from dpsel.core.target import balanced_by_share
-from dpsel.planning.request import Effects, GuessedTable, TargetKind
+from dpsel.planning.effects import Effects
+from dpsel.planning.request import GuessedTable, TargetKind
 from dpsel.planning.shares import (
     DrawnWeights,
     DrawSettings,

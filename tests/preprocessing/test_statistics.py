@@ -38,10 +38,10 @@ def test_moments_do_not_depend_on_order_or_cut(
     shuffled = list(values)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     whole = Moments(1)
-    whole.add(0, Moments.of(np.array(values).reshape(-1, 1)))
+    whole.add(Moments.of(np.array(values).reshape(-1, 1)))
     parts = Moments(1)
     for part in (shuffled[cut:], shuffled[:cut]):
-        parts.add(0, Moments.of(np.array(part).reshape(-1, 1)))
+        parts.add(Moments.of(np.array(part).reshape(-1, 1)))
     finite = [value for value in values if math.isfinite(value)]
     for found in (whole.statistics(), parts.statistics()):
         expected = float(sum(map(Fraction, finite), Fraction(0)) / len(finite)) if finite else 0.0

@@ -139,36 +139,33 @@ def _draw_picked(ax: Axes, rows: pl.DataFrame, colour: str, theme: Theme) -> Non
 
 
 def frequency_bars(
-    panels: Sequence[tuple[str, Any]] | Mapping[str, Any],
+    panels: Sequence[tuple[str, Sequence[int]]],
     repetitions: int,
     true_positions: Sequence[int],
     title: str,
     theme: Theme = Theme.LIGHT,
     *,
-    colours: Sequence[str] | None = None,
     stamp: str | None = STAMP,
 ) -> Figure:
     """Return how often each feature was picked, one panel for every (title, counts).
 
     Args:
-        panels: Titles with arrays of counts, one count per feature; two panels form a row.
+        panels: Titles with counts, one count per feature; two panels form a row.
         repetitions: How many runs were counted.
         true_positions: Positions of the true features, from 0; they are drawn as numbers from 1.
         title: The title of the figure.
         theme: Light or dark.
-        colours: One colour per panel; the theme's first colour if not given.
         stamp: The text in the corner, or None.
     """
-    pairs = list(panels.items()) if isinstance(panels, Mapping) else list(panels)
-    colours = colours or [COLOURS[theme].methods[0]] * len(pairs)
-    columns = min(2, len(pairs))
+    colour = COLOURS[theme].methods[0]
+    columns = min(2, len(panels))
     wide, high, left, down = 3.6 if columns > 1 else 6.0, 1.7, 0.66, 2.35
     width = left + columns * (wide + 0.3)
-    height = _TOP + ceil(len(pairs) / columns) * down + 0.25
+    height = _TOP + ceil(len(panels) / columns) * down + 0.25
     with drawing(theme):
         figure = new_figure(width, height, theme, title="Occurrences", stamp=stamp)
-        _heading(figure, fitted(title, width - 0.3, TEXT_SIZE + 1), colours[0], theme)
-        for index, ((name, counts), colour) in enumerate(zip(pairs, colours, strict=True)):
+        _heading(figure, fitted(title, width - 0.3, TEXT_SIZE + 1), colour, theme)
+        for index, (name, counts) in enumerate(panels):
             row, column = divmod(index, columns)
             bottom = _TOP + row * down + 0.24 + high
             corner = ((left + column * (wide + 0.3)) / width, 1 - bottom / height)
