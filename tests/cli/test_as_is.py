@@ -304,7 +304,7 @@ def test_no_message_shows_a_sample(dpsel: Dpsel, tmp_path: Path) -> None:
     assert set(codes) == {0, 3}
 
 
-def test_clipping_most_cells_is_told(dpsel: Dpsel, tmp_path: Path) -> None:
+def test_clipping_most_cells_is_noted_with_a_remedy(dpsel: Dpsel, tmp_path: Path) -> None:
     frame = straight_frame().with_columns(tissue=pl.Series(["a", "b"] * (SAMPLES // 2)))
     genes, labels = write_genes(tmp_path, frame)
     bounds = tmp_path / "b.toml"
@@ -329,7 +329,7 @@ def test_clipping_most_cells_is_told(dpsel: Dpsel, tmp_path: Path) -> None:
     assert "which need no scaling, take the raw table\n" in result.err
 
 
-def test_words_in_place_of_numbers_are_told(dpsel: Dpsel, tmp_path: Path) -> None:
+def test_a_note_gives_the_share_of_cells_that_are_not_numbers(dpsel: Dpsel, tmp_path: Path) -> None:
     (tmp_path / "calls.csv").write_text("snp,s1,s2,s3\na,AA,AB,BB\nb,1,AB,BB\n")
     (tmp_path / "labels.csv").write_text("s1,ill\ns2,well\ns3,ill\n")
     asked = (*ONE_ROW_A_GENE, "--labels", tmp_path / "labels.csv")

@@ -82,7 +82,9 @@ def test_a_target_without_numbers_or_without_the_label_is_noted_by_baselines_too
     )
 
 
-def test_the_holder_hears_when_nothing_decided_a_selection(dpsel: Dpsel, tmp_path: Path) -> None:
+def test_a_note_says_when_a_tie_was_broken_by_the_order_of_columns(
+    dpsel: Dpsel, tmp_path: Path
+) -> None:
     # All cells are above 1, and so is the target: after clipping all columns are alike.
     frame = pl.DataFrame({f"x{i}": [2.0 + i, 3.0, 4.0] for i in range(5)})
     frame.with_columns(y=pl.Series([9.0, 8.0, 7.0])).write_parquet(path := tmp_path / "t.parquet")

@@ -108,7 +108,7 @@ def test_a_run_by_a_file_is_the_run_by_its_options(dpsel: Dpsel, config: Path) -
         ("[select]\nk = 5", "[select]: options are not in sections"),
     ],
 )
-def test_what_cannot_be_is_said_plainly(
+def test_an_invalid_config_is_one_plain_error_that_names_the_file(
     dpsel: Dpsel, config: Path, text: str, complaint: str
 ) -> None:
     config.write_text(text)

@@ -245,7 +245,7 @@ def of_no_use(path: Path, rows: int) -> None:
 
 
 @pytest.mark.parametrize("score", ["dot", "covariance", "kendall"])
-def test_the_holder_hears_which_cells_were_of_no_use(
+def test_a_note_says_which_cells_were_clipped_missing_or_not_numbers(
     score: str, dpsel: Dpsel, tmp_path: Path
 ) -> None:
     of_no_use(path := tmp_path / "t.csv", 120)

@@ -303,7 +303,7 @@ METHODS = {"stump": (), "kendall": ("--method", "kendall", "--features", "*")}
         ([], False),
     ],
 )
-def test_the_holder_hears_of_rows_as_r_writes_them_and_nobody_else_does(
+def test_a_note_is_shown_for_rows_as_r_writes_them_and_for_no_others(
     rows: list[str], noted: bool, method: str, tmp_path: Path, dpsel: Dpsel
 ) -> None:
     path = tmp_path / "t.csv"
@@ -327,7 +327,7 @@ def test_the_holder_hears_of_rows_as_r_writes_them_and_nobody_else_does(
         ("x;z;y\n", (), None),
     ],
 )
-def test_the_holder_hears_of_decimal_commas_that_are_read_as_words(
+def test_a_note_names_columns_whose_decimal_commas_are_read_as_words(
     text: str, asked: tuple[str, ...], noted: str | None, tmp_path: Path, dpsel: Dpsel
 ) -> None:
     path = tmp_path / "t.csv"
@@ -349,7 +349,7 @@ def test_the_holder_hears_of_decimal_commas_that_are_read_as_words(
         (["120/80/90", "1.2.2024 or so", "see 1.2.2024"], False),
     ],
 )
-def test_the_holder_hears_of_dates_that_are_read_as_words(
+def test_a_note_names_columns_whose_dates_are_read_as_words(
     cells: list[str], noted: bool, tmp_path: Path, dpsel: Dpsel
 ) -> None:
     path = tmp_path / "t.csv"

@@ -20,9 +20,9 @@ from tests.cli.conftest import dpsel_process as dpsel_process
 pytest.importorskip("distributed", reason="a cluster needs Dask")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def local_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Two processes of one thread each."""
+    """Two processes of one thread each, until the last test here: idle, they still take time."""
     from distributed import LocalCluster
 
     with LocalCluster(

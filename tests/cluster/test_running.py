@@ -154,7 +154,7 @@ def test_too_few_workers_are_not_waited_for_forever(local_cluster: Any) -> None:
         pass
 
 
-def test_nobody_at_the_address_is_said() -> None:
+def test_an_address_without_a_scheduler_is_an_error_that_says_so() -> None:
     with (
         pytest.raises(ClusterError, match=r"tcp://127\.0\.0\.1:1: cannot connect to the scheduler"),
         cluster_at("tcp://127.0.0.1:1", **SHORT),

@@ -528,7 +528,7 @@ def test_what_is_known_about_the_files_is_the_same(
 
 
 @pytest.mark.parametrize("score", ["dot", "kendall"])
-def test_cells_of_no_use_are_told_alike(score: str, tmp_path: Path) -> None:
+def test_a_cluster_writes_the_same_notes_about_useless_cells(score: str, tmp_path: Path) -> None:
     frame = pl.DataFrame(
         {
             "far": [5.0, 5.0, 5.0, 0.0] * 15,

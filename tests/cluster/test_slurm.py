@@ -116,7 +116,7 @@ def test_a_refused_job_is_said_in_the_words_of_sbatch(
     assert schedulers_left() == []
 
 
-def test_where_there_is_no_slurm_it_is_said(
+def test_where_slurm_is_missing_the_error_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

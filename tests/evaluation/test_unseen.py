@@ -183,7 +183,7 @@ def test_every_kind_of_method_is_tested_on_unseen_rows(methods: str) -> None:
     assert much["unseen"] > 0.7
 
 
-def test_three_classes_are_told_and_missing_targets_left_out() -> None:
+def test_models_tell_three_classes_apart_and_leave_out_missing_targets() -> None:
     rng = np.random.default_rng(2)
     y = np.repeat([0.0, 1.0, 2.0], 40)
     X = rng.normal(size=(120, 9))

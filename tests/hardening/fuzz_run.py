@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from tests.cli.conftest import ROOT
 
 # A worker is not kept for ever: pyarrow forgets some memory whenever it refuses a stream.
-CASES_A_WORKER = 1250
+CASES_A_WORKER = 2500
 # So many numbers of cases are shown for each kind of complaint.
 _SHOWN = 9
 

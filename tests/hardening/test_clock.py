@@ -41,7 +41,7 @@ def clock(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("year", "code"), [(1600, 2), (1969, 0), (2261, 0), (9998, 2)])
-def test_a_clock_may_be_off_or_is_said_to_be(
+def test_a_wrong_clock_stops_no_run_or_is_named_as_the_error(
     year: int, code: int, clock: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "t.csv").write_text("x,z,y\n1,0,1\n1,1,0\n")

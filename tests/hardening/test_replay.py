@@ -213,7 +213,7 @@ BOUNDS = "[default]\nlower = -1\nupper = 1\n"
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.arrows"])
 @pytest.mark.parametrize("output", ["o.parquet", "o.csv", "o.arrow"])
-def test_preprocess_with_public_bounds_ends_alike_for_neighbors(
+def test_preprocess_with_public_bounds_has_one_exit_code_for_neighbors(
     name: str, output: str, play: Play, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     bounds = tmp_path_factory.mktemp("bounds") / "b.toml"

@@ -69,7 +69,9 @@ def test_a_target_without_bounds_of_its_own_has_those_of_its_column(tmp_path: Pa
         ),
     ],
 )
-def test_what_is_wrong_with_bounds_is_said(content: str, message: str, tmp_path: Path) -> None:
+def test_the_error_says_what_is_wrong_with_bounds(
+    content: str, message: str, tmp_path: Path
+) -> None:
     (tmp_path / "b.toml").write_text(content)
     with pytest.raises(InputError) as raised:
         read_bounds(tmp_path / "b.toml").resolve(["x", "z"], "y", ["x", "z", "y"], coded=False)
