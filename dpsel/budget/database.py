@@ -64,6 +64,7 @@ def transaction(place: Path, *, write: bool, make: bool = False) -> Iterator[sql
         if make and is_empty(connection):
             make_tables(connection)
         check_tables(connection, place)
+        _refuse_log(connection, place)
         if write:
             bring_up_to_date(connection)
         yield connection
@@ -98,6 +99,15 @@ def _begin(connection: sqlite3.Connection, *, write: bool) -> None:
         return
     connection.execute("BEGIN")
     _patiently(connection, "SELECT count(*) FROM sqlite_master")
+
+
+def _refuse_log(connection: sqlite3.Connection, place: Path) -> None:
+    """Refuse a file that another program has given a write-ahead log: see `_SETTINGS`."""
+    if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+        raise InputError(
+            f"{place}: another program has given it a write-ahead log, without which a copy would "
+            "miss charges; undo it with sqlite3 and PRAGMA journal_mode = DELETE"
+        )
 
 
 def _patiently(connection: sqlite3.Connection, statement: str) -> None:

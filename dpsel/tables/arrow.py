@@ -1,6 +1,6 @@
 """Arrow IPC files and streams, and frames in memory that export Arrow."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -15,7 +15,7 @@ from dpsel.tables.arrow_cells import kind_of, sound
 from dpsel.tables.columns import Column, Layout, marked_index, pandas_index
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import FORMATS, InputFormat
-from dpsel.tables.provenance import from_metadata, recorded_columns
+from dpsel.tables.provenance import from_metadata, record_in, recorded_columns
 from dpsel.tables.sources import ByteStream, Source
 from dpsel.tables.table import Groups, PendingBatch, RowGroup, RowReader, RowsRead, groups_within
 
@@ -32,6 +32,17 @@ def columns_of(schema: pa.Schema) -> tuple[Column, ...]:
     return marked_index(columns, pandas_index(schema.metadata))
 
 
+def usable_columns(
+    columns: tuple[Column, ...], schema: pa.Schema, metadata: Mapping[bytes, bytes] | None
+) -> tuple[Column, ...]:
+    """Return columns with the use that the record in metadata allows, if there is one."""
+
+    def floats() -> list[str]:
+        return [field.name for field in schema if pa.types.is_floating(field.type)]
+
+    return recorded_columns(columns, record_in(metadata), floats)
+
+
 class ArrowStreamTable:
     """Record batches that come one after the other, from a stream or from memory."""
 
@@ -44,8 +55,9 @@ class ArrowStreamTable:
         self._batches = batches
         self._stream = stream
         self.label = label
-        self.provenance = from_metadata(batches.schema.metadata, batches.schema.names)
-        self.columns = recorded_columns(columns_of(batches.schema), self.provenance)
+        schema = batches.schema
+        self.provenance = from_metadata(schema.metadata, schema.names)
+        self.columns = usable_columns(columns_of(schema), schema, schema.metadata)
 
     def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:
         """Yield all batches, in order."""
@@ -86,8 +98,9 @@ class ArrowFileTable:
         self._place = source.open_random()
         with plain_errors(self.label, _KIND):
             reader = self._reader(None)
-            self.provenance = from_metadata(reader.schema.metadata, reader.schema.names)
-            self.columns = recorded_columns(columns_of(reader.schema), self.provenance)
+            schema = reader.schema
+            self.provenance = from_metadata(schema.metadata, schema.names)
+            self.columns = usable_columns(columns_of(schema), schema, schema.metadata)
             count = reader.num_record_batches
         self._groups = groups_within(groups, count, self.label)
 

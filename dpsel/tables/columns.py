@@ -50,6 +50,8 @@ class Use(Enum):
     """A pandas index, or persons that were passed on: not meant to be a feature by default."""
     SCALED = "anything but persons"
     """Scaled by `dpsel preprocess`, so two persons may have become one."""
+    UNSURE = "anything but persons, since it may have been scaled"
+    """Of a scaled table whose columns have changed since."""
 
 
 class Column(NamedTuple):
@@ -333,6 +335,12 @@ def _refuse_person(person: Column, label: str) -> None:
         raise InputError(
             f"{label}: --person: '{person.name}' was scaled, so several persons may have become "
             f"one; pass it on with `dpsel preprocess --person '{person.name}'`"
+        )
+    if person.use is Use.UNSURE:
+        raise InputError(
+            f"{label}: --person: '{person.name}' may have been scaled before columns were changed, "
+            "so several persons may have become one; pass it on with `dpsel preprocess --person "
+            f"'{person.name}'`, or add it as whole numbers or text"
         )
 
 

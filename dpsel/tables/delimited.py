@@ -33,7 +33,12 @@ from dpsel.tables.formats import (
     is_series_matrix,
     refuse_series_matrix,
 )
-from dpsel.tables.provenance import Provenance, beside, recorded_columns, sidecars
+from dpsel.tables.provenance import (
+    Provenance,
+    believed,
+    recorded_columns,
+    records_beside,
+)
 from dpsel.tables.sources import Source
 from dpsel.tables.table import PendingBatch, RowReader
 
@@ -58,16 +63,19 @@ class DelimitedTable:
         with plain_errors(self.label, _KIND), ExitStack() as opened:
             self._stream = source.open_stream()
             opened.callback(self._stream.close)
-            recorded = bool(sidecars(source.path))
+            records = records_beside(source.path)
+            recorded = bool(records)
             self._text = TextRows(self._stream, written, self.label, text_bytes, digest=recorded)
             if is_series_matrix(self._text.header[0].encode()):
                 refuse_series_matrix(self.label)
             opened.pop_all()
         columns = tuple(Column(name, Kind.UNKNOWN) for name in self._text.header)
-        self._claimed = beside(source.path, self._text.header)
-        # Whether the record is about this very content is not known yet. It does not matter here,
-        # since the record can only restrict the use of columns.
-        self.columns = recorded_columns(columns, self._claimed and self._claimed[0])
+        self._claimed = believed(records, self._text.header)
+        # Whether a record is about this very content is not known yet. It does not matter here,
+        # since a record can only restrict the use of columns.
+        for made in records if self._claimed is None else [self._claimed]:
+            columns = recorded_columns(columns, made[0])
+        self.columns = columns
 
     @property
     def provenance(self) -> Provenance | None:

@@ -15,10 +15,9 @@ import pyarrow as pa
 
 from dpsel.core.batch import Batch, Unreadable
 from dpsel.records import frozen
-from dpsel.tables.arrow import ArrowStreamTable
+from dpsel.tables.arrow import ArrowStreamTable, usable_columns
 from dpsel.tables.arrow_cells import is_text, kind_of
 from dpsel.tables.columns import Column, Kind, Layout, Use, refuse_wordy
-from dpsel.tables.provenance import recorded_columns
 from dpsel.tables.table import PendingBatch, RowReader
 
 # What pyarrow raises for arrays it cannot convert, such as texts that are not UTF-8.
@@ -138,7 +137,8 @@ class FrameTable(ArrowStreamTable):
     def __init__(self, frame: Frame) -> None:
         """Read a frame."""
         super().__init__(frame.table.to_reader(), "table")
-        self.columns = recorded_columns(frame.columns, self.provenance)
+        schema = frame.table.schema
+        self.columns = usable_columns(frame.columns, schema, schema.metadata)
         self._first = frame.table.slice(0, _FIRST_ROWS)
 
     def pending_batches(self, layout: Layout, rows: RowReader) -> Iterator[PendingBatch]:

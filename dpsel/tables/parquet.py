@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 
 from dpsel.core.arrays import BoolArray
 from dpsel.core.batch import Batch
-from dpsel.tables.arrow import column_ranges, columns_of
+from dpsel.tables.arrow import column_ranges, columns_of, usable_columns
 from dpsel.tables.arrow_cells import sound
-from dpsel.tables.columns import Column, Kind, Layout
+from dpsel.tables.columns import Kind, Layout
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import FORMATS, InputFormat
-from dpsel.tables.provenance import from_metadata, recorded_columns
+from dpsel.tables.provenance import from_metadata
 from dpsel.tables.sources import Source
 from dpsel.tables.spill import rows_of_columns
 from dpsel.tables.table import Groups, PendingBatch, RowGroup, RowReader, RowsRead, groups_within
@@ -46,9 +46,9 @@ class ParquetTable:
         with plain_errors(self.label, _KIND):
             file = pq.ParquetFile(self._open())
             self._metadata = file.metadata
-            self.provenance = from_metadata(file.metadata.metadata, file.schema_arrow.names)
-            found = columns_of(file.schema_arrow)
-            self.columns: tuple[Column, ...] = recorded_columns(found, self.provenance)
+            schema, metadata = file.schema_arrow, file.metadata.metadata
+            self.provenance = from_metadata(metadata, schema.names)
+            self.columns = usable_columns(columns_of(schema), schema, metadata)
             file.close()
         self._groups = groups_within(groups, self._metadata.num_row_groups, self.label)
 

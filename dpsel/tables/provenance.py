@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -98,26 +98,45 @@ def combined(records: Sequence[Provenance | None]) -> Provenance | None:
     return records[0] if all(record == records[0] for record in records) else None
 
 
-def recorded_columns(columns: tuple[Column, ...], made: Provenance | None) -> tuple[Column, ...]:
-    """Return columns with the use that a record allows: all except the persons were scaled."""
+def recorded_columns(
+    columns: tuple[Column, ...],
+    made: Provenance | None,
+    floats: Callable[[], Iterable[str]] | None = None,
+) -> tuple[Column, ...]:
+    """Return columns with the use that a record allows: all except the persons were scaled.
+
+    If the record is of a table with other names, columns were left out, renamed or added later. It
+    is not known which, but only `floats` can have been scaled; None if columns have no types.
+    """
     if made is None or not made.bounded:
         return columns
-    # If the names differ, some columns were added later, and it is not known which were scaled.
-    rest = made.columns == names_digest([column.name for column in columns])
-    return tuple(
-        column._replace(use=Use.NAMED)
-        if column.name == made.person
-        else Column(column.name, column.kind, Use.SCALED if rest else column.use)
-        for column in columns
-    )
+    names = [column.name for column in columns]
+    same = made.columns == names_digest(names)
+    scaled = frozenset(names if same or floats is None else floats())
+
+    def use(column: Column) -> Use:
+        if column.name == made.person:
+            return Use.NAMED if same or made.data_dependent else column.use
+        if column.name not in scaled:
+            return column.use
+        if same:
+            return Use.SCALED
+        return Use.UNSURE if column.use is Use.ANY else column.use
+
+    return tuple(column._replace(use=use(column)) for column in columns)
+
+
+def record_in(metadata: Mapping[bytes, bytes] | None) -> Provenance | None:
+    """Return the provenance in the metadata of a table, whether it has these columns or others."""
+    found = (metadata or {}).get(KEY)
+    return None if found is None else _parsed(found)
 
 
 def from_metadata(
     metadata: Mapping[bytes, bytes] | None, names: Sequence[str]
 ) -> Provenance | None:
     """Return the provenance in the metadata of a table with these columns, if there is one."""
-    found = (metadata or {}).get(KEY)
-    return None if found is None else _of_columns(_parsed(found), names)
+    return _of_columns(record_in(metadata), names)
 
 
 def sidecar(path: Path) -> Path:
@@ -139,24 +158,32 @@ def sidecars(path: Path | None) -> list[Path]:
     return [place for place in dict.fromkeys(places) if os.path.exists(place)]
 
 
-def beside(path: Path | None, names: Sequence[str]) -> tuple[Provenance, str] | None:
-    """Return the provenance in a file beside a table, and the digest that the table must have.
+Beside = tuple[Provenance, str]
+"""The provenance in a file beside a table, and the digest that the table must have."""
+
+
+def records_beside(path: Path | None) -> list[Beside]:
+    """Return the provenances in the files beside a table, whatever columns it has."""
+    return [record for record in map(_recorded, sidecars(path)) if record is not None]
+
+
+def believed(records: Sequence[Beside], names: Sequence[str]) -> Beside | None:
+    """Return the record that counts for a table with these columns, if there is one.
 
     Of two, one that takes a guarantee away counts.
     """
-    records = [_recorded(place, names) for place in sidecars(path)]
-    found = [record for record in records if record is not None]
+    found = [record for record in records if _of_columns(record[0], names) is not None]
     return next((record for record in found if record[0].data_dependent), next(iter(found), None))
 
 
-def _recorded(place: Path, names: Sequence[str]) -> tuple[Provenance, str] | None:
+def _recorded(place: Path) -> Beside | None:
     """Return the provenance in a file, and the digest that its table must have."""
     try:
         found = place.read_bytes()
         digest = json.loads(found).get(_DIGEST)
     except (OSError, ValueError, RecursionError, AttributeError):
         return None
-    provenance = _of_columns(_parsed(found), names)
+    provenance = _parsed(found)
     return None if provenance is None or not isinstance(digest, str) else (provenance, digest)
 
 

@@ -23,7 +23,7 @@ from dpsel.tables.columns import PANDAS, Column, Kind, Layout, marked_index, pan
 from dpsel.tables.errors import plain_errors
 from dpsel.tables.formats import FORMATS, InputFormat
 from dpsel.tables.parquet_footer import WideFooter
-from dpsel.tables.provenance import KEY, from_metadata, recorded_columns
+from dpsel.tables.provenance import KEY, from_metadata, record_in, recorded_columns
 from dpsel.tables.sources import Source, named_in_utf8
 from dpsel.tables.spill import rows_of_columns
 from dpsel.tables.table import PendingBatch, RowGroup, RowReader, RowsRead
@@ -128,7 +128,13 @@ class WideParquetTable:
                 metadata = {name.encode(): text.encode() for name, text in texts.items()}
         self.provenance = from_metadata(metadata, [column.name for column in self.columns])
         marked = marked_index(self.columns, pandas_index(metadata))
-        self.columns = recorded_columns(marked, self.provenance)
+        self.columns = recorded_columns(marked, record_in(metadata), self._names_of_floats)
+
+    def _names_of_floats(self) -> list[str]:
+        """Return the names of the columns of floats."""
+        if self._all_floats:
+            return [column.name for column in self.columns]
+        return [name for name, dtype in self._scan.schema().items() if dtype.is_float()]
 
     def _typed_columns(self) -> tuple[Column, ...]:
         """Return the columns by the types in the schema; also set `has_rare_types`."""

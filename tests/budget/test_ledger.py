@@ -250,6 +250,12 @@ def a_table_of_somebody_else(place: Path) -> None:
         connection.execute("CREATE TABLE sqliteXnotes (text)")
 
 
+def a_write_ahead_log(place: Path) -> None:
+    make_ledger(place)
+    with closing(sqlite3.connect(place)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+
+
 def cut_short(place: Path) -> None:
     make_ledger(place)
     place.write_bytes(place.read_bytes()[:-4096])
@@ -291,7 +297,9 @@ def another_relation(place: Path) -> None:
 
 
 FOREIGN = [not_a_database, another_database]
-CHANGED = [a_newer_schema, a_trigger_of_somebody_else, a_table_of_somebody_else]
+CHANGED = [
+    *(a_newer_schema, a_trigger_of_somebody_else, a_table_of_somebody_else, a_write_ahead_log),
+]
 DAMAGED = [
     *(cut_short, overwritten, a_missing_charge, an_amount_that_is_none, an_amount_that_is_a_blob),
     *(a_text_that_is_not_unicode, another_relation),
@@ -324,6 +332,15 @@ def test_what_is_not_a_sound_ledger_file_is_refused_and_left_alone(
     if make in (*FOREIGN, *CHANGED):
         assert place.read_bytes() == before
     assert sorted(place.parent.iterdir()) == [place]
+
+
+def test_a_write_ahead_log_can_be_undone_as_the_message_says(place: Path) -> None:
+    a_write_ahead_log(place)
+    with pytest.raises(InputError, match="a copy would miss charges") as refused:
+        LedgerFile(place).charge("patients", asked())
+    with closing(sqlite3.connect(place)) as connection:
+        connection.execute(str(refused.value).partition("sqlite3 and ")[2])
+    assert LedgerFile(place).charge("patients", asked()).charge.number == 1
 
 
 def test_a_whole_charge_counts_or_the_file_is_refused(place: Path) -> None:

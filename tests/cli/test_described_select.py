@@ -91,8 +91,10 @@ def test_a_column_that_is_never_a_feature_cannot_be_asked_for(place: Path, dpsel
     assert record_of(done.out)["n_features"] == 2
 
 
-def test_a_person_column_protects_persons(place: Path, dpsel: Dpsel) -> None:
-    told = write(place, 'person = "patient"\n' + DICTIONARY)
+@pytest.mark.parametrize("kind", ['patient = { kind = "id" }\n', ""])
+def test_a_person_column_protects_persons(kind: str, place: Path, dpsel: Dpsel) -> None:
+    columns = DICTIONARY.replace('patient = { kind = "id" }\n', kind)
+    told = write(place, 'person = "patient"\n' + columns)
     asked = ("select", place / "t.csv", "--target", "y", *ASK, "--dictionary", told)
     record = record_of(dpsel(*asked, "--rows-per-person", 2).out)
     assert record["guarantee"]["unit"] == "person"

@@ -101,8 +101,10 @@ def test_public_bounds_give_exactly_the_bounded_sample(dpsel: Dpsel, tmp_path: P
     assert scored(output).values.tolist() == scored(RAW, bounds=BOUNDS).values.tolist()
 
 
-def guarantee(dpsel: Dpsel, table: Path, *options: object) -> dict[str, Any]:
-    asked = ("--target", "y", "--k", 2, "--epsilon", 1, *DP_SIS)
+def guarantee(
+    dpsel: Dpsel, table: Path, *options: object, method: tuple[object, ...] = DP_SIS
+) -> dict[str, Any]:
+    asked = ("--target", "y", "--k", 2, "--epsilon", 1, *method)
     result = dpsel("select", table, *asked, *options)
     assert result.code == 0
     found: dict[str, Any] = json.loads(result.out)["guarantee"]
@@ -137,6 +139,7 @@ def test_the_record_of_select_says_what_preprocess_did(
     found = guarantee(dpsel, output)
     assert found["end_to_end"] is end_to_end
     assert why in found["why"]
+    assert guarantee(dpsel, output, method=("--method", "stump")) == found
     # Bounds on top of a table that the data have shaped do not make it private again.
     assert guarantee(dpsel, output, "--lower", -1, "--upper", 1)["end_to_end"] is end_to_end
     shown = json.loads(dpsel("preprocess", "--show", output).out)

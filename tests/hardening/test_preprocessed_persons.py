@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
@@ -251,3 +252,62 @@ def test_a_record_without_persons_is_read_as_before(tmp_path: Path, dpsel: Dpsel
 def test_persons_go_with_a_sample_a_row(tmp_path: Path, preprocess: Any) -> None:
     (tmp_path / "t.csv").write_text("gene,s1,s2\ng,1,2\nwho,1,2\ny,1,0\n")
     preprocess(tmp_path / "t.csv", "o.parquet", "--features-in", "rows", code=2)
+
+
+@pytest.mark.parametrize("change", ["left out", "renamed", "added"])
+@pytest.mark.parametrize("scale", ["bounds", "max-abs"])
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("footer", [1, 1 << 20])
+def test_what_may_be_scaled_persons_is_refused_when_other_columns_have_changed(
+    *,
+    footer: int,
+    output: str,
+    scale: str,
+    change: str,
+    tmp_path: Path,
+    preprocess: Any,
+    dpsel: Dpsel,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(parquet_footer, "_LONG_FOOTER", footer)
+    path, found = tmp_path / "t.parquet", tmp_path / output
+    pq.write_table(of(pa.array([100, 200, 300])).append_column("z", pa.array([1, 2, 3])), path)
+    (tmp_path / "b.toml").write_text(BOUNDS)
+    bounds = ("--bounds", tmp_path / "b.toml") if scale == "bounds" else ()
+    assert dpsel("preprocess", path, found, "--target", "y", *bounds).code == 0
+    changes = {
+        "left out": lambda table: table.drop_columns("z"),
+        "renamed": lambda table: table.rename_columns({"z": "w"}),
+        "added": lambda table: table.append_column("w", pa.array([1, 2, 3])),
+    }
+    rewrite(found, changes[change])
+    ask = ("--target", "y", "--k", "1", "--epsilon", "1", "--person", "who")
+    result = dpsel("select", found, *ask)
+    assert (result.code, result.out) == (3, "")
+    assert result.err.startswith(f"error: {output}: --person: 'who' may have been scaled before")
+
+
+def rewrite(path: Path, change: Any) -> None:
+    """Change the columns of a file, and keep what it says of how it was made."""
+    if path.suffix == ".csv":
+        pyarrow.csv.write_csv(change(pyarrow.csv.read_csv(path)), path)
+        return
+    is_arrow = path.suffix == ".arrow"
+    table = pa.ipc.open_file(str(path)).read_all() if is_arrow else pq.read_table(path)
+    changed = change(table).replace_schema_metadata(table.schema.metadata)
+    if is_arrow:
+        with pa.ipc.new_file(str(path), changed.schema) as file:
+            file.write_table(changed)
+    else:
+        pq.write_table(changed, path)
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_persons_that_were_passed_on_are_taken_when_other_columns_have_changed(
+    output: str, tmp_path: Path, preprocess: Any
+) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(of(pa.array([1.5, 7.5, 1.5])).append_column("z", pa.array([1, 2, 3])), path)
+    found = preprocess(path, output)
+    rewrite(found, lambda table: table.drop_columns("z"))
+    assert count(str(found)) == 2

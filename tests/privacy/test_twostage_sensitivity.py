@@ -145,6 +145,17 @@ def test_replacing_a_row_can_move_a_score_by_all_of_the_sensitivity() -> None:
     assert reached == {0, 1}
 
 
+def test_a_person_with_fewer_rows_than_the_one_replaced_leaves_the_other_rows_in_their_blocks() -> (
+    None
+):
+    # With blocks of equal size, every row would change its block: a vote then moves by 3 or more.
+    for seed in range(50):
+        cells = np.random.default_rng(seed).uniform(-1, 1, (26, WIDTH + 1))
+        unit, replaced = Unit("person", 2), Neighbors.REPLACE_ONE
+        before, after = (scored(cells[:rows], 3, replaced, seed, unit) for rows in (26, 24))
+        assert moved(before.values, after.values) <= before.sensitivity == 2
+
+
 def test_a_person_can_move_a_score_by_all_of_the_sensitivity() -> None:
     cells = plain(2)
     unit = Unit("person", 2)
