@@ -338,9 +338,9 @@ def _refuse_person(person: Column, label: str) -> None:
         )
     if person.use is Use.UNSURE:
         raise InputError(
-            f"{label}: --person: '{person.name}' may have been scaled before columns were changed, "
-            "so several persons may have become one; pass it on with `dpsel preprocess --person "
-            f"'{person.name}'`, or add it as whole numbers or text"
+            f"{label}: --person: by the record of `dpsel preprocess`, '{person.name}' may have "
+            "been scaled before columns were changed, so several persons may have become one; "
+            f"pass it on with `dpsel preprocess --person '{person.name}'`"
         )
 
 

@@ -284,7 +284,8 @@ def test_what_may_be_scaled_persons_is_refused_when_other_columns_have_changed(
     ask = ("--target", "y", "--k", "1", "--epsilon", "1", "--person", "who")
     result = dpsel("select", found, *ask)
     assert (result.code, result.out) == (3, "")
-    assert result.err.startswith(f"error: {output}: --person: 'who' may have been scaled before")
+    assert result.err.startswith(f"error: {output}: --person: by the record of ")
+    assert "'who' may have been scaled before columns were changed" in result.err
 
 
 def rewrite(path: Path, change: Any) -> None:
