@@ -26,7 +26,7 @@ import dpsel.system.output
 import dpsel.system.process
 import dpsel.tables.delimited
 from dpsel.budget import database as ledger_database
-from dpsel.budget.account import Account
+from dpsel.budget.account import LedgerAccount
 from dpsel.budget.charges import Standing
 from dpsel.budget.ledger import LedgerFile
 from dpsel.cli.releasing import release_table
@@ -119,17 +119,17 @@ POINTS: dict[str, Callable[[], None]] = {
 
 def charge_after_the_draw() -> None:
     """A mutant: the charge waits until the selection was drawn."""
-    charge, store = Account.charge, Account.store
+    charge, store = LedgerAccount.charge, LedgerAccount.store
 
-    def later(self: Account) -> None:
+    def later(self: LedgerAccount) -> None:
         return None
 
-    def charge_and_store(self: Account, record: str, guarantee: Guarantee | None) -> str:
+    def charge_and_store(self: LedgerAccount, record: str, guarantee: Guarantee | None) -> str:
         charge(self)
         return store(self, record, guarantee)
 
-    Account.charge = later  # type: ignore[method-assign]
-    Account.store = charge_and_store  # type: ignore[method-assign]
+    LedgerAccount.charge = later  # type: ignore[method-assign]
+    LedgerAccount.store = charge_and_store  # type: ignore[method-assign]
 
 
 def store_after_the_output() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from dpsel.budget.account import NoAccount
+from dpsel.budget.account import Account
 from dpsel.budget.payment import Demands
 from dpsel.cluster.place import Scheduler
 from dpsel.cluster.shards import Cluster
@@ -107,9 +107,9 @@ def request_for(**options: Any) -> Request:
     )
 
 
-def free_account(table: Any, request: Request) -> NoAccount:
+def free_account(table: Any, request: Request) -> Account:
     """Return the account of a run that no ledger pays for, and nobody demands anything of."""
-    return NoAccount(select_run(table, request), Demands())
+    return Account(select_run(table, request), Demands())
 
 
 def selected(

@@ -190,7 +190,7 @@ def test_imports_stay_on_their_side_of_the_wall(path: Path) -> None:
         ("preprocessing.run", "from dpsel.core.randomness import make_randomness"),
         ("auditing.mechanism", "from dpsel.core.randomness import SystemRandomness"),
         ("evaluation.sweep", "from dpsel.core.release import release"),
-        ("evaluation.sweep", "from dpsel.budget.account import NoAccount"),
+        ("evaluation.sweep", "from dpsel.budget.account import Account"),
         ("planning.plan", "from dpsel.budget.ledger import LedgerFile"),
         ("planning.shares", "from dpsel.core.release import release_stump"),
         ("evaluation.methods", "found = find_mechanism(name).draw_sets(scores, k, epsilon, rng)"),

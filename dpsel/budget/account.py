@@ -78,8 +78,8 @@ class Quote:
             self.ledger.refuse_overrun(self.cost)
 
 
-class NoAccount:
-    """The account of a run without a ledger: every step does nothing."""
+class Account:
+    """What a run has to do with a ledger. Here there is none, so every step does nothing."""
 
     name: str | None = None
     run_id: str | None = None
@@ -129,7 +129,7 @@ class NoAccount:
         raise AssertionError("nothing is stored without a ledger")
 
 
-class Account(NoAccount):
+class LedgerAccount(Account):
     """The account of a run that a ledger pays for.
 
     Privacy:
@@ -255,7 +255,7 @@ class Account(NoAccount):
         )
 
 
-def open_account(run: Run, payment: Payment, reporter: Reporter) -> NoAccount:
+def open_account(run: Run, payment: Payment, reporter: Reporter) -> Account:
     """Return the account of a run, with the ledger that an option or the environment names."""
     named = {
         "--ledger": payment.ledger,
@@ -271,11 +271,11 @@ def open_account(run: Run, payment: Payment, reporter: Reporter) -> NoAccount:
             raise UsageError(f"{given[0]}: {run.free_because}; leave it out")
         if ledger_from_environment() is not None:
             reporter.note(f"{NAME_VARIABLE} is not charged: {run.free_because}")
-        return NoAccount(run, demands)
+        return Account(run, demands)
     if name is None:
         if given:
             raise UsageError(f"{given[0]} needs --ledger NAME, or {NAME_VARIABLE}")
-        return NoAccount(run, demands)
+        return Account(run, demands)
     from dpsel.budget.charges import ChargeRequest, Terms
     from dpsel.budget.ledger import LedgerFile
 
@@ -289,7 +289,7 @@ def open_account(run: Run, payment: Payment, reporter: Reporter) -> NoAccount:
         note=check_note(payment.note, "--note"),
     )
     ledgers = LedgerFile(ledger_place(payment.ledger_file))
-    return Account(run, demands, ledgers, check_name(name), asked, reporter)
+    return LedgerAccount(run, demands, ledgers, check_name(name), asked, reporter)
 
 
 def _refuse_unmet(run: Run, demands: Demands, ledger: str | None) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from dpsel.budget.account import NoAccount, Run, open_account
+from dpsel.budget.account import Account, Run, open_account
 from dpsel.budget.payment import Payment
 from dpsel.cli.config import given_options
 from dpsel.cli.options import Terminal, Writing
@@ -68,7 +68,7 @@ def record_text(record: str, output_format: OutputFormat) -> str:
     return "".join(f"{index}\n" for index in fields["selected_indices"])
 
 
-def _refuse_output(output: str, table: str, account: NoAccount) -> None:
+def _refuse_output(output: str, table: str, account: Account) -> None:
     """Refuse to write over the ledger, or into a folder or pattern that is read."""
     if account.is_at(output):
         raise OutputError(f"{output}: is the ledger itself; name another file")
@@ -85,7 +85,7 @@ def _files_of(table: str) -> list[Path]:
     return []
 
 
-def _write(output: Output, text: str, account: NoAccount) -> None:
+def _write(output: Output, text: str, account: Account) -> None:
     """Write the record; if that fails, say how to get the stored release."""
     try:
         output.write(text.encode())

@@ -5,7 +5,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from dpsel.budget.account import NoAccount
+from dpsel.budget.account import Account
 from dpsel.cluster import shard_files, shards
 from dpsel.cluster.connection import connected
 from dpsel.cluster.place import Scheduler
@@ -51,7 +51,7 @@ class OnCluster(Job):
             yield table
 
     @contextmanager
-    def checked(self, table: Table, account: NoAccount) -> Iterator[None]:
+    def checked(self, table: Table, account: Account) -> Iterator[None]:
         """Check columns, bounds, scope and k; then connect to the cluster."""
         with super().checked(table, account):
             self._work = shards.ShardWork.of(

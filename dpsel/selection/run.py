@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from dpsel.budget.account import NoAccount
+from dpsel.budget.account import Account
 from dpsel.core.batch import Batch
 from dpsel.core.bounds import Bounds
 from dpsel.core.groups import Features
@@ -55,7 +55,7 @@ class Release:
     record: str
 
 
-def carry_out(job: "Job", account: NoAccount, date: str | None = None) -> Release:
+def carry_out(job: "Job", account: Account, date: str | None = None) -> Release:
     """Run a job: check, charge, read, draw and store, in this order, and return the release.
 
     All checks of public inputs come before the charge, so a typo costs nothing. The charge comes
@@ -65,7 +65,7 @@ def carry_out(job: "Job", account: NoAccount, date: str | None = None) -> Releas
     Privacy:
         Domain: any table of at most 2^31 - 1 rows, with public column names and types.
         Guarantee: that of the job's `release`, for the returned record. Nothing is returned
-            unless its cost is on the disk: see `Account`.
+            unless its cost is on the disk: see `LedgerAccount`.
         Assumes: no observer of the running time.
         Tested by: tests/privacy/test_ledger_crashes.py
     """
@@ -89,7 +89,7 @@ def selection_text(selection: Selection) -> str:
     return json_text(selection.to_dict())
 
 
-def _stored_release(record: str, account: NoAccount) -> Release:
+def _stored_release(record: str, account: Account) -> Release:
     """Return the release in a record from the ledger, if it meets the demands of this run."""
     try:
         selection = Selection.from_dict(json.loads(record))
@@ -120,7 +120,7 @@ class Job(ABC):
             yield table
 
     @contextmanager
-    def checked(self, table: Table, account: NoAccount) -> Iterator[None]:
+    def checked(self, table: Table, account: Account) -> Iterator[None]:
         """Check columns, bounds, scope and k, by public facts only, and get ready to read."""
         self._layout, self._features = _chosen_columns(table, self._request, self._reporter)
         if find_score(self._request.score).needs_bounds and not self._request.wanted.bounded:
@@ -312,7 +312,7 @@ def _bounds_of(table: Table, layout: Layout, request: Request) -> Bounds:
     return replace(bounds, two_classes=request.coding.two_classes)
 
 
-def _refuse_partial_scope(table: Table, request: Request, account: NoAccount) -> None:
+def _refuse_partial_scope(table: Table, request: Request, account: Account) -> None:
     """Refuse a table without an end-to-end guarantee, if the account demands one.
 
     Only what is known before a row is read counts: metadata in the table, and the record beside a

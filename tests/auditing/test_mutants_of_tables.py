@@ -13,7 +13,7 @@ import pytest
 
 from dpsel.auditing.certificate import Verdict
 from dpsel.auditing.score import judge_moves
-from dpsel.budget.account import NoAccount
+from dpsel.budget.account import Account
 from dpsel.budget.amounts import Amount
 from dpsel.budget.ledger import LedgerFile
 from dpsel.budget.payment import Demands
@@ -319,7 +319,7 @@ def test_a_record_that_claims_too_much_is_caught_by_its_claims(monkeypatch: Patc
     ("name", "mutant"),
     [
         ("dpsel.budget.account.cost_of", lambda guarantee: Amount(Decimal("1e-9"))),
-        ("dpsel.cli.releasing.open_account", lambda run, *_: NoAccount(run, Demands())),
+        ("dpsel.cli.releasing.open_account", lambda run, *_: Account(run, Demands())),
     ],
 )
 def test_charges_that_are_too_small_or_missing_are_caught_by_the_ledger(

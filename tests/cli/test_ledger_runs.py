@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import dpsel as library
-from dpsel.budget.account import Account
+from dpsel.budget.account import LedgerAccount
 from dpsel.budget.ledger import LedgerFile
 from dpsel.core.guarantee import Unit
 from dpsel.core.randomness import SystemRandomness
@@ -509,12 +509,12 @@ def test_a_ledger_that_vanishes_before_the_release_is_stored_ends_the_run(
 def test_a_release_that_was_not_charged_is_a_bug_and_not_released(
     place: Path, dpsel: Dpsel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    charge, release = Account.charge, SelectJob.release
+    charge, release = LedgerAccount.charge, SelectJob.release
 
-    def forgetful(self: Account) -> None:
+    def forgetful(self: LedgerAccount) -> None:
         return None
 
-    def twice(self: Account) -> str | None:
+    def twice(self: LedgerAccount) -> str | None:
         charge(self)
         return charge(self)
 
@@ -527,8 +527,8 @@ def test_a_release_that_was_not_charged_is_a_bug_and_not_released(
     spent = "note: epsilon 2 was charged to the ledger 'many' and stays charged\n"
     make_ledger(place, name="many")
     mutants: list[tuple[type, str, Any]] = [
-        (Account, "charge", forgetful),
-        (Account, "charge", twice),
+        (LedgerAccount, "charge", forgetful),
+        (LedgerAccount, "charge", twice),
         (SelectJob, "release", for_more_rows),
     ]
     for owner, name, wrong in mutants:

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsel.budget.account import NoAccount
+from dpsel.budget.account import Account
 from dpsel.budget.payment import Demands
 from dpsel.cli.app import run
 from dpsel.cluster import shard_files
@@ -422,7 +422,7 @@ def test_a_pipe_cannot_be_split(tmp_path: Path) -> None:
 def test_what_cannot_be_split_is_not_charged() -> None:
     charged: list[bool] = []
 
-    class Counting(NoAccount):
+    class Counting(Account):
         def charge(self) -> None:
             charged.append(True)
 

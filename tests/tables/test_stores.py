@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dpsel.budget.account import NoAccount
+from dpsel.budget.account import Account
 from dpsel.budget.payment import Demands
 from dpsel.cluster.shard_files import split_files, table_files
 from dpsel.cluster.shards import Cluster
@@ -180,7 +180,7 @@ def test_a_hostile_store_ends_in_one_plain_line(
 def test_a_store_that_breaks_off_later_is_told(store: S3Server) -> None:
     store.objects["bucket"]["w/t.parquet"] = parquet(FRAME)
 
-    class BreakingOff(NoAccount):
+    class BreakingOff(Account):
         def charge(self) -> None:
             store.hostile = "truncated"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpsel.budget.account import NoAccount
+from dpsel.budget.account import Account
 from dpsel.budget.payment import Demands
 from dpsel.errors import InputError
 from dpsel.selection.request import select_run
@@ -42,7 +42,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_no_row_is_read_before_a_charge(steps: list[str], tmp_path: Path) -> None:
-    class Charging(NoAccount):
+    class Charging(Account):
         def charge(self) -> None:
             steps.append("charge")
 
@@ -99,7 +99,7 @@ def test_large_files_are_read_by_their_path(
         footer = parquet_footer.wide_footer(table)
         assert footer is not None
         assert footer.file.wait() == content
-        account = NoAccount(select_run(table, request), Demands())
+        account = Account(select_run(table, request), Demands())
         records.append(carry_out(SelectJob(table, request, Silent()), account).record)
     assert records[0] == records[1]
 
