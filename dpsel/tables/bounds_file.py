@@ -23,7 +23,7 @@ from typing import Any
 from dpsel.core.bounds import UNIT_INTERVAL, Bounds, Interval
 from dpsel.errors import InputError, UsageError
 from dpsel.records import frozen
-from dpsel.system.text import nearest, parsed, text_of
+from dpsel.system.text import did_you_mean, parsed, text_of
 
 _SECTIONS = ("default", "target", "columns")
 
@@ -58,8 +58,7 @@ class PublicBounds:
         known = frozenset(table)
         for name in self.columns:
             if name not in known:
-                near = nearest(name, table)
-                hint = "" if near is None else f"; did you mean '{near}'?"
+                hint = did_you_mean(name, table)
                 raise InputError(f"{self.label}: the table has no column '{name}'{hint}")
         if self.default is not None and not self.columns:
             chosen = [self.default] * len(features)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 
 from dpsel.errors import InputError, UsageError
-from dpsel.system.text import nearest
+from dpsel.system.text import did_you_mean
 from dpsel.tables.formats import SEPARATORS
 
 
@@ -65,8 +65,7 @@ def _hint(name: str, names: Sequence[str]) -> str:
         if any(name in other.split(sign) for other in names if sign in other):
             shown = "$'\\t'" if sign == "\t" else f"'{sign}'"
             return f", only as a part of a longer name; try --separator {shown}"
-    near = nearest(name, names)
-    return "" if near is None else f"; did you mean '{near}'?"
+    return did_you_mean(name, names)
 
 
 def refuse_repeated(names: Sequence[str | None], what: str, label: str) -> None:
