@@ -20,11 +20,12 @@ from dpsel.preprocessing.scaling import Scaling, data_scaling, public_scaling
 from dpsel.preprocessing.statistics import (
     ColumnStatistics,
     Moments,
-    exact_statistics,
     joined_statistics,
+    threaded_statistics,
 )
 from dpsel.preprocessing.writers import MemoryWriter, Outputs, TableWriter, open_writer
 from dpsel.reporter import Reporter
+from dpsel.system.threads import Threads
 from dpsel.tables.columns import Kind, Layout, choose_columns, nameless_notes, visible_columns
 from dpsel.tables.delimited import DelimitedTable
 from dpsel.tables.distinct import PersonColumn, person_type
@@ -271,13 +272,14 @@ class _RowBuffer:
                 self._spill.add(0, some)
         self._few.clear()
 
-    def statistics(self) -> ColumnStatistics:
+    def statistics(self, threads: Threads) -> ColumnStatistics:
         """Return the statistics of all columns, computed for as many at a time as fit in memory."""
         spill = self._spill
         if spill is None:
-            return exact_statistics(np.concatenate([np.empty((0, self._columns)), *self._few]))
+            few = np.concatenate([np.empty((0, self._columns)), *self._few])
+            return threaded_statistics(few, threads)
         groups = (spill.columns(first, last) for first, last in spill.column_groups())
-        return joined_statistics([exact_statistics(columns) for columns in groups])
+        return joined_statistics([threaded_statistics(columns, threads) for columns in groups])
 
     def kept(self) -> Iterable[FloatArray] | None:
         """Return all rows again, None if they were not kept."""
@@ -308,7 +310,8 @@ def _statistics(
             moments.add(part)
 
     _reduce(open_again, layout, coding, look, add, request.threads, reporter)
-    return (read if medians else moments).statistics(), read.kept()
+    found = read.statistics(Threads(request.threads)) if medians else moments.statistics()
+    return found, read.kept()
 
 
 def _cells_in_memory() -> int:

@@ -9,11 +9,14 @@ import numpy as np
 
 from dpsel.core.arrays import BoolArray, FloatArray, IntArray, NumberArray
 from dpsel.records import frozen
+from dpsel.system.threads import Threads
 
 # Sums are integer multiples of 2^-1088, because every 32-bit digit times its unit is one.
 _UNIT_BITS = 1088
 _DIGIT_BITS = 32
 _ROWS_AT_ONCE = 1 << 20
+# Cells that one thread works on at a time.
+_CELLS_AT_ONCE = 1 << 22
 
 
 @frozen
@@ -123,6 +126,13 @@ def exact_statistics(X: FloatArray) -> ColumnStatistics:
             spread = NORMAL_MAD * _median(np.abs(values - medians[place]))
             deviations[place] = spread or _deviation(values, moments.mean[place])
     return replace(moments, median=medians, robust_deviation=deviations)
+
+
+def threaded_statistics(X: FloatArray, threads: Threads) -> ColumnStatistics:
+    """Return the statistics of a table in memory, some columns at a time, on several threads."""
+    width = max(1, _CELLS_AT_ONCE // max(1, len(X)))
+    parts = [X[:, first : first + width] for first in range(0, X.shape[1], width)]
+    return joined_statistics(list(threads.map(exact_statistics, parts, len(parts))))
 
 
 def joined_statistics(parts: Sequence[ColumnStatistics]) -> ColumnStatistics:

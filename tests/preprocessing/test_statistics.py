@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import fields
 from fractions import Fraction
 
 import numpy as np
@@ -12,13 +13,17 @@ from hypothesis import strategies as st
 from dpsel.core.arrays import FloatArray
 from dpsel.core.batch import Batch, Columns, Unreadable
 from dpsel.core.bounds import Bounds, Interval
+from dpsel.preprocessing import statistics
 from dpsel.preprocessing.statistics import (
     NORMAL_MAD,
+    ColumnStatistics,
     Moments,
     exact_statistics,
     exact_sums,
     joined_statistics,
+    threaded_statistics,
 )
+from dpsel.system.threads import Threads
 from dpsel.tables.cell_counts import CellCounts
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=True)
@@ -102,6 +107,20 @@ def test_medians_of_columns_looked_at_in_parts_are_exact(profile: str, rows: int
     whole = exact_statistics(X)
     assert np.array_equal(found.median, whole.median)  # type: ignore[arg-type]
     assert np.array_equal(found.robust_deviation, whole.robust_deviation)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("cells", [1, 1000, 1 << 22])
+def test_statistics_are_the_same_for_any_number_of_threads_and_columns_at_a_time(
+    cells: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((501, 7)) * 10.0 ** rng.integers(-300, 300, 7)
+    X[::7, 1], X[:, 2], X[3, 4] = np.nan, np.nan, np.inf
+    monkeypatch.setattr(statistics, "_CELLS_AT_ONCE", cells)
+    found, known = threaded_statistics(X, Threads(threads)), exact_statistics(X)
+    for field in fields(ColumnStatistics):
+        assert np.array_equal(getattr(found, field.name), getattr(known, field.name))
 
 
 @settings(max_examples=40)
