@@ -8,6 +8,7 @@ from dpsel.core.arrays import FloatArray, IntArray
 from dpsel.core.batch import Batch
 from dpsel.core.epsilon_parts import rows_needed
 from dpsel.core.groups import Features
+from dpsel.core.guarantee import Guarantee
 from dpsel.core.release import DrawnBy, release_stump
 from dpsel.core.scores.stump import UNIT, WeightRule, matrix_scores, stump_sensitivity
 from dpsel.core.selection import Selection, listed
@@ -68,7 +69,7 @@ class StumpJob(Job):
         rows = moved * rows_needed(k, d, epsilon)
         self._reporter.hint(
             f"to select {k} of {d} features at epsilon {epsilon:g} better than by chance "
-            f"takes about {rows:,} row{'' if rows == 1 else 's'}{_hardly_private(epsilon)}"
+            f"takes about {rows:,} row{'' if rows == 1 else 's'}{_hardly_private(guarantee)}"
         )
 
     def _note_problems(self, private: "ColumnsToScore") -> None:
@@ -97,13 +98,13 @@ class StumpJob(Job):
             self._reporter.note(f"no row has the {labels} {listed(unseen)} in '{target}'")
 
 
-def _hardly_private(epsilon: float) -> str:
+def _hardly_private(guarantee: Guarantee) -> str:
     """Return what to say about an epsilon that hardly protects."""
-    if epsilon <= _HARDLY_PRIVATE:
+    if guarantee.epsilon <= _HARDLY_PRIVATE:
         return ""
     return (
-        f"; but this epsilon hardly protects: one row may make a result exp({epsilon:g}) times as "
-        "likely; usual are 0.1 to 10"
+        f"; but this epsilon hardly protects: one {guarantee.unit.name} may make a result "
+        f"exp({guarantee.epsilon:g}) times as likely; usual are 0.1 to 10"
     )
 
 

@@ -37,10 +37,17 @@ def usable_columns(
 ) -> tuple[Column, ...]:
     """Return columns with the use that the record in metadata allows, if there is one."""
 
-    def floats() -> list[str]:
-        return [field.name for field in schema if pa.types.is_floating(field.type)]
+    def fractions() -> list[str]:
+        return [field.name for field in schema if _holds_fractions(field.type)]
 
-    return recorded_columns(columns, record_in(metadata), floats)
+    return recorded_columns(columns, record_in(metadata), fractions)
+
+
+def _holds_fractions(kind: pa.DataType) -> bool:
+    """Return whether a column of this type may hold numbers that are not whole."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 class ArrowStreamTable:

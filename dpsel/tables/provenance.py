@@ -101,18 +101,19 @@ def combined(records: Sequence[Provenance | None]) -> Provenance | None:
 def recorded_columns(
     columns: tuple[Column, ...],
     made: Provenance | None,
-    floats: Callable[[], Iterable[str]] | None = None,
+    fractions: Callable[[], Iterable[str]] | None = None,
 ) -> tuple[Column, ...]:
     """Return columns with the use that a record allows: all except the persons were scaled.
 
     If the record is of a table with other names, columns were left out, renamed or added later. It
-    is not known which, but only `floats` can have been scaled; None if columns have no types.
+    is not known which, but only the columns that `fractions` returns can have been scaled, as
+    whatever is scaled is a fraction; None if columns have no types.
     """
     if made is None or not made.bounded:
         return columns
     names = [column.name for column in columns]
     same = made.columns == names_digest(names)
-    scaled = frozenset(names if same or floats is None else floats())
+    scaled = frozenset(names if same or fractions is None else fractions())
 
     def use(column: Column) -> Use:
         if column.name == made.person:

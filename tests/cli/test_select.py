@@ -192,6 +192,8 @@ def test_the_holder_hears_that_a_very_large_epsilon_hardly_protects(dpsel: Dpsel
     )
     assert dpsel(*asked, "--epsilon", 1000).err.endswith(note)
     assert "hardly protects" not in dpsel(*asked, "--epsilon", 20).err
+    person = dpsel(*asked, "--epsilon", 1000, "--person", "admitted").err
+    assert "hardly protects: one person may make a result exp(1000) times as likely" in person
     # It is advice, not a problem with this run.
     assert dpsel(*asked, "--epsilon", 1000, "--quiet").err == ""
 

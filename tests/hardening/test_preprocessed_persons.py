@@ -312,3 +312,24 @@ def test_persons_that_were_passed_on_are_taken_when_other_columns_have_changed(
     found = preprocess(path, output)
     rewrite(found, lambda table: table.drop_columns("z"))
     assert count(str(found)) == 2
+
+
+@pytest.mark.parametrize("kind", [pa.dictionary(pa.int32(), pa.float64()), pa.decimal128(20, 15)])
+def test_scaled_persons_are_refused_if_they_were_cast_when_other_columns_changed(
+    kind: pa.DataType, tmp_path: Path, dpsel: Dpsel
+) -> None:
+    path, found = tmp_path / "t.parquet", tmp_path / "o.arrow"
+    pq.write_table(of(pa.array([100, 200, 300])).append_column("z", pa.array([1, 2, 3])), path)
+    (tmp_path / "b.toml").write_text(BOUNDS)
+    asked = ("--target", "y", "--bounds", tmp_path / "b.toml")
+    assert dpsel("preprocess", path, found, *asked).code == 0
+    who = pa.ipc.open_file(str(found)).schema.get_field_index("who")
+
+    def cast(table: Any) -> Any:
+        column = table.column(who)
+        column = column.dictionary_encode() if pa.types.is_dictionary(kind) else column.cast(kind)
+        return table.set_column(who, "who", column).drop_columns("z")
+
+    rewrite(found, cast)
+    with pytest.raises(InputError, match="may have been scaled"):
+        count(str(found))
